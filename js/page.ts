@@ -12,6 +12,7 @@ import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";
 import { detectTheme, watchTheme } from "./ui/theme";
 import { buildFrame } from "./view/frame";
+import { buildGameHeading } from "./view/game_heading";
 import { buildOffer } from "./view/offer";
 import { placePanels } from "./view/panel_layout";
 import { buildRendererNote, buildStage } from "./view/stage";
@@ -66,6 +67,7 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
   };
 
   const banner = h("p", { class: "banner", role: "alert" });
+  const theme = () => (root.dataset.theme === "dark" ? ("dark" as const) : ("light" as const));
   const root = h("div", { class: "dshq-widget" }, banner, buildOffer(training, signal), frame.element, buildRendererNote(view, number));
 
   const followTheme = () => {
@@ -77,13 +79,14 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
   root.dataset.theme = detectTheme();
   watchTheme(followTheme, signal);
 
+  root.prepend(buildGameHeading(view, theme));
   el.append(root); // before the panels are built: charts and canvas measure themselves
   tabChanged = placePanels(view, frame);
   followContract(session, number, root, banner, signal);
   const trainer = () => setAttribute(root, "data-trainer-ready", String(training.ready));
   training.onOffer(trainer, signal);
   trainer();
-  buildStage(frame, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
+  buildStage(frame, { view, number, theme });
   session.kernel.watchView(el, signal);
 
   keepKeys(root, signal);

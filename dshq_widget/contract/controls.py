@@ -9,6 +9,7 @@ CONTROLS = {
     "match": "Match",
     "play": "Play",
     "pause": "Pause",
+    "say-match": "Say the score",
     "speed": "Speed",
     "mode": "Mode",
     "opponent": "Opponent",
@@ -76,6 +77,7 @@ CONTROLS = {
     # In the tabs
     "more-curves": "More curves",
     "log-scale": "Log scale",
+    "chart-table": "Table",
     "chart-axis": "Chart axis",
     "export-csv": "Export CSV",
     "export-png": "Export PNG",

@@ -166,6 +166,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     spec: dict[str, Any] = {
         "name": drill.name,
         "title": drill.title or drill.name.replace("_", " ").capitalize(),
+        "about": _first_paragraph(drill) if drill.__dict__.get("__doc__") else "",
         "sides": drill.sides,
         "tick_rate": drill.tick_rate,
         "action_repeat": drill.action_repeat,
@@ -192,6 +193,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "show_speed": drill.show_speed,
         "palette": list(drill.palette),
         "shades": dict(drill.shades),
+        "legend": dict(drill.legend),
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "drawn": "scene" in rules,
@@ -211,8 +213,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program), program=plain)
 
 
-def _first_paragraph(rule: Callable) -> str:
-    return " ".join((inspect.getdoc(rule) or "").partition("\n\n")[0].split())
+def _first_paragraph(documented: Callable) -> str:
+    return " ".join((inspect.getdoc(documented) or "").partition("\n\n")[0].split())
 
 
 def _named_cell(message: str) -> str:

@@ -16,7 +16,8 @@ class Drill:
     """Base class of games. Subclasses declare these attributes and write rules (docs/rules.md).
 
     name            an identifier of its own: .dshq files find the drill by it
-    title           what people read; made of the name where it is empty
+    title           what people read; made of the name where it is empty. The first paragraph of the class's docstring
+                    stands beside it: what the game is and how it is won
     sides           1 or 2
     tick_rate       ticks per second
     action_repeat   ticks per decision
@@ -43,6 +44,7 @@ class Drill:
     show_speed      the speed at which the page begins to show it, one of .25, .5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
+    legend          paint of the palette -> what it shows, where that is not plain to see
     tags            texts; `tag` in `scene` writes their indices
     scene_max       one more, at least, than the shapes that `scene` draws
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
@@ -77,6 +79,7 @@ class Drill:
     show_speed: ClassVar[float] = 1.0
     palette: ClassVar[tuple[str, ...]] = ()
     shades: ClassVar[Mapping[str, int]] = {}
+    legend: ClassVar[Mapping[str, str]] = {}
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None

@@ -58,6 +58,7 @@ class Approach(Drill):
     time_limit = TIME_LIMIT
     world = (-4.2, -3.2, 4.2, 3.2)
     palette = PALETTE
+    legend = {"player0": "player", "ball": "ball"}
     target = 0.98
     training = {"min_entropy": 0.0}  # nobody defends: to be sure of oneself is no collapse
 

@@ -31,6 +31,7 @@ class Bandit(Drill):
     time_limit = 100
     world = (-2.2, -1.1, 2.2, 1.1)
     palette = PALETTE
+    legend = {"target": "lamp; a ring where it shone before", "player0": "answer, pale where it was wrong"}
     target = 99.0
     training = {  # what one answer earns is all there is to know: no discount, no traces
         "num_envs": 64,

@@ -268,6 +268,7 @@ class BinPack(Drill):
     world = (-0.25, -0.25, 9.75, 5.28)
     palette = PALETTE
     shades = {"ink": 1, "clay": 2}
+    legend = {"clay": "boxes: in the container from the front, above it from above, and what is left beside it"}
     tags = tuple(str(k + 1) for k in range(ITEMS))
     scene_max = 9 * ITEMS + 12
     training = {  # .90 of the container after 5 M steps, .915 after 10 M: docs/LOG.md

@@ -45,6 +45,7 @@ class Lamp(Drill):
     time_limit = TIME_LIMIT
     world = (-2.4, -1.2, 2.4, 1.2)
     palette = PALETTE
+    legend = {"target": "lamp; a ring once it was answered", "accent": "gong", "player0": "answer"}
     target = 0.95
     training = {
         "num_envs": 128,

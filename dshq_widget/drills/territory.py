@@ -227,6 +227,14 @@ class Territory(Drill):
     time_limit = TIME_LIMIT
     world = WORLD
     palette = PALETTE
+    legend = {
+        "player0": "queen and her hive",
+        "player1": "colony",
+        "clay": "ore",
+        "accent": "worker",
+        "goal1": "guarded by a protector",
+        "target": "parasite",
+    }
     tags = TAGS
     scene_max = SHAPES
     training = {  # measured: docs/LOG.md

@@ -57,6 +57,8 @@ export interface DrillSpec {
   action_repeat: number; // ticks per decision
   time_limit: number; // ticks
   world: [number, number, number, number]; // x0, y0, x1, y1 in world units, y up
+  about?: string; // one line: what the game is and how it is won
+  legend?: Record<string, string>; // paint -> what it shows
   mirrored: boolean;
   fields: [string, "f32" | "i32" | "u32" | "bool", number][];
   actions: { name: string; options: string[] }[];
@@ -501,6 +503,7 @@ export type FromWorker =
       events: ShowEvent[];
       probabilities: number[][]; // side 0, one row per choice of spec.actions; [] before any policy
       value: number; // side 0; 0 before any policy
+      holder?: number; // the side whose player is nearest to the ball, -1: there is none
     }
   | ({ type: "SNAPSHOT"; id: string } & Snapshot)
   | {

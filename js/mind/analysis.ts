@@ -144,6 +144,22 @@ export function moveTo(state: GameState, handle: Handle, x: number, y: number): 
   coordinate(state, handle.y, handle)[at] = y;
 }
 
+/** The side whose player is nearest to the ball; -1 where nobody, or one alone, could have it. */
+export function holderOf({ drag, sides }: DrillSpec, state: GameState): number {
+  const ball = drag.find(({ kind }) => kind === "ball");
+  const players = drag.filter((handle) => sideOf(handle, sides) >= 0);
+  if (!ball || players.length < 2) return -1;
+  const [bx, by] = position(state, ball);
+  const far = (handle: Handle) => {
+    const [x, y] = position(state, handle);
+    return Math.hypot(x - bx, y - by);
+  };
+  return sideOf(
+    players.reduce((near, other) => (far(other) < far(near) ? other : near)),
+    sides,
+  );
+}
+
 /** The side whose player a handle moves, or -1: nobody plays a ball. */
 export function sideOf(handle: Handle, sides: number): number {
   const side = handle.index ?? 0;

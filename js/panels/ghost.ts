@@ -23,8 +23,9 @@ function stops({ past, state }: PanelSession): number[] {
 function buildChip({ session, signal }: PanelView): HTMLElement {
   const title = "Ghost: an earlier version plays orange against the current one";
   const chip = button("ghost", { class: "chip", title }, () => session.goBack(session.back === 0 ? Infinity : 0));
+  chip.setAttribute("role", "switch");
   const follow = () => {
-    setAttribute(chip, "aria-pressed", String(session.back !== 0));
+    setAttribute(chip, "aria-checked", String(session.back !== 0));
     setAttribute(chip, "hidden", (stops(session).length === 0 && session.back === 0) || session.show.mode !== "ai_vs_ai");
   };
   for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);

@@ -10,10 +10,14 @@ export const headline: Panel = { parts: { tab: build } };
 function build({ session, signal }: PanelView): HTMLElement {
   const spec = session.model.get("drill")?.spec;
   const [script] = spec?.baselines ?? [];
-  const tiles = [spec?.sides === 1 ? RETURN : winsAgainst(script), ...OTHERS].map(({ caption, title, read }) => {
+  const tiles = [spec?.sides === 1 ? RETURN : winsAgainst(script), ...OTHERS].map(({ caption, title, read, needs }) => {
     const value = h("span", { class: "value" }, "–");
     const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption));
-    return { tile, show: (row: MetricsRow) => setText(value, read(row)) };
+    const show = (row: MetricsRow) => {
+      setText(value, read(row));
+      tile.hidden = Boolean(needs && row.updates && !row[needs]); // it learns, and this means nothing there
+    };
+    return { tile, show };
   });
   const follow = () => {
     const row = session.history.rows.at(-1) ?? {};
@@ -29,6 +33,7 @@ interface Headline {
   caption: string;
   title: string;
   read: (row: MetricsRow) => string;
+  needs?: string; // a metric without which it is not shown
 }
 
 /** Against the drill's script, by its name; against random play in a drill without one. */
@@ -47,6 +52,7 @@ const OTHERS: Headline[] = [
     caption: "steps / s",
     title: "Agent steps per second. An agent step is one decision of one learning side.",
     read: (row) => compact(row.agent_steps_per_second),
+    needs: "agent_steps_per_second",
   },
   { caption: "updates", title: "Updates since the start. Each update learns from one rollout.", read: (row) => compact(row.updates) },
   {

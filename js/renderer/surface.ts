@@ -163,9 +163,10 @@ export class Surface {
     const { width, height, dpi } = this.options;
     const scratch = new Canvas2dRenderer(newCanvas());
     scratch.resize(width, height, dpi);
-    const better = await this.thrift.weigh(renderer, scratch, picture);
+    const alive = () => !this.disposed && !this.replaced && renderer === this.renderer;
+    const better = await this.thrift.weigh(renderer, scratch, picture, alive);
     scratch.dispose();
-    if (this.disposed || this.replaced || renderer !== this.renderer) return;
+    if (!alive()) return;
     if (better !== renderer.kind) this.replace("", better);
     else if (this.thrift.share !== 1) this.fit();
   }

@@ -35,11 +35,15 @@ export class Thrift {
     return this.on && !this.known;
   }
 
-  /** Weighs the present renderer and a Canvas2D as large with this picture; the kind that should draw from now on. */
-  async weigh(renderer: Renderer, canvas2d: Renderer, picture: Picture): Promise<RendererKind> {
+  /**
+   * Weighs the present renderer and a Canvas2D as large with this picture; the kind that should draw from now on. Between two drawings the
+   * renderer may be disposed of, because its cell is run again: then `alive` says so, and nothing is drawn with it any more.
+   */
+  async weigh(renderer: Renderer, canvas2d: Renderer, picture: Picture, alive: () => boolean): Promise<RendererKind> {
     this.known = true;
-    const plain = await cost(canvas2d, picture);
-    const here = this.kind === "webgpu" ? await cost(renderer, picture) : plain;
+    const plain = await cost(canvas2d, picture, alive);
+    const here = this.kind === "webgpu" ? await cost(renderer, picture, alive) : plain;
+    if (!alive()) return this.kind;
     if (plain < CLEARLY * here) return "canvas2d";
     this.dear ||= here > DEAR_MS;
     this.best = SHARES.find((share) => share * share * here <= AFFORDABLE_MS) ?? SHARES.at(-1)!;
@@ -48,9 +52,9 @@ export class Thrift {
 }
 
 /** Milliseconds that a frame takes until it is drawn. */
-async function cost(renderer: Renderer, picture: Picture): Promise<number> {
+async function cost(renderer: Renderer, picture: Picture, alive: () => boolean): Promise<number> {
   let least = Infinity;
-  for (let k = 0; k <= TRIES; k++) {
+  for (let k = 0; k <= TRIES && alive(); k++) {
     const begin = performance.now();
     renderer.draw(picture);
     await renderer.settled();

@@ -1,6 +1,6 @@
 /** The scoreboard: names, score, clock and policy version. */
 import { ghostOf, playerNames } from "../session/player_names";
-import { h, setAttribute, setText } from "../ui/dom";
+import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { View } from "./view";
 
@@ -69,12 +69,26 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   session.events.on("state", state, signal);
   state();
 
+  const said = h("span", { class: "unseen", role: "status" });
+  const say = button("say-match", { class: "unseen button on-board", title: "Say the score: score, time and who is nearest to the ball" }, () => {
+    const { tick, holder } = session.state;
+    const spec = session.model.get("drill")?.spec;
+    const [blue, orange] = playerNames(session);
+    const at = clock(tick / (spec?.tick_rate ?? 120));
+    const score =
+      spec?.sides === 1
+        ? `${blue}: return ${goals[0].textContent} after ${goals[1].textContent} steps`
+        : `Blue, ${blue}, ${goals[0].textContent}; orange, ${orange}, ${goals[1].textContent}`;
+    const near = holder === undefined || holder < 0 ? "" : ` ${holder === 0 ? "Blue" : "Orange"} is nearest to the ball.`;
+    said.textContent = `${score}. Match time ${at}.${near}`;
+  });
+
   const element = h(
     "div",
     { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
     h("span", { class: "corner" }, version),
     board,
-    h("span", { class: "corner end" }, fps, share),
+    h("span", { class: "corner end" }, say, said, fps, share),
   );
   return { element, score: () => [Number(goals[0].textContent), Number(goals[1].textContent)] };
 }

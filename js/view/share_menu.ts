@@ -11,7 +11,8 @@ import type { View } from "./view";
 
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
-const PAGE = "Web page: the match with its policy as one HTML file, which plays and trains without a kernel";
+const PAGE = "Web page to send: the match with its policy as one HTML file, which plays and trains anywhere, without a kernel";
+const SAID_MS = 8_000; // that the word on what was saved stays
 const PAGE_TRAINS = "Needs a kernel that trains. Now this page trains by itself.";
 
 /**
@@ -23,13 +24,34 @@ export function buildShare(
   stage: HTMLElement,
   theme: () => Theme,
   score: () => [number, number],
-): { button: HTMLElement; menu: HTMLElement; open(): void } {
+): { button: HTMLElement; menu: HTMLElement; saved: HTMLElement; open(): void } {
   const { session, signal } = view;
   const said = h("p", { class: "said", role: "status", "aria-live": "polite" });
   const say = (text: string) => {
     said.hidden = !text;
     setText(said, text);
   };
+  const saved = h("p", { class: "saved", role: "status" });
+  saved.hidden = true;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** It is done: the menu closes, and what was saved is said on the pitch for a while. */
+  const done = (name: string) => {
+    say("");
+    const focused = menu.contains(document.activeElement);
+    setOpen(false);
+    if (focused) opener.focus();
+    setText(saved, `Saved ${name}.`);
+    saved.hidden = false;
+    clearTimeout(timer);
+    timer = setTimeout(() => (saved.hidden = true), SAID_MS);
+  };
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  /** Hands a file to the browser's downloads. */
+  const keep = (name: string, content: Blob) => {
+    download(name, content);
+    done(name);
+  };
+
   /** One entry: what it does may take a while and may fail, and both are written under the entries. */
   const entry = (id: ControlId, icon: Icon, title: string, act: () => void | Promise<void>) => {
     const element = button(id, { icon, title, class: "button entry" }, async () => {
@@ -64,18 +86,17 @@ export function buildShare(
   const file = picker("policy-file", ".dshq", (chosen) => loadPolicy(session, chosen));
   const recorded = picker("replay-file", ".json", (chosen) => session.replay.load(chosen));
 
-  const save = entry("save-policy", "save", SAVE, async () => say(`Saved ${await savePolicy(session, signal)}: the version that plays now.`));
+  const save = entry("save-policy", "save", SAVE, async () => done(`${await savePolicy(session, signal)}, the version that plays now`));
   const load = entry("load-policy", "open", LOAD, () => file.click());
   const replay = entry("save-replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();
-    download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
+    keep(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
   });
   const play = entry("load-replay", "open", "Load replay: plays a saved replay here; the live match waits", () => recorded.click());
   const page = entry("web-page", "save", PAGE, async () => {
     say("Making the web page.");
     const made = await fetchPage(session, signal);
-    say("");
-    download(made.name, made);
+    keep(made.name, made);
   });
   const film = async (format: FilmFormat, called: string) => {
     const drill = session.model.get("drill");
@@ -84,8 +105,7 @@ export function buildShare(
     const caption = captionOf(session, score());
     const order = { format, spec, javascript, recording: await session.record(), theme: theme(), caption };
     const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`));
-    say("");
-    download(`${spec.name}.${format}`, content);
+    keep(`${spec.name}.${format}`, content);
   };
   const picture = entry("save-picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));
   const gif = entry("save-gif", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
@@ -99,7 +119,7 @@ export function buildShare(
   });
   full.hidden = !document.fullscreenEnabled;
 
-  const entries = [save, picture, load, gif, replay, video, play, page, full];
+  const entries = [page, picture, save, gif, load, video, replay, full, play]; // first what one sends
   const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, recorded, said);
   for (const element of [picture, gif, replay, play, page, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
@@ -135,7 +155,7 @@ export function buildShare(
   session.events.on("status", follow, signal);
   follow();
   takeDrops(stage, session, signal);
-  return { button: opener, menu, open: () => setOpen(true) };
+  return { button: opener, menu, saved, open: () => setOpen(true) };
 }
 
 let views = 0;

@@ -34,7 +34,12 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   const focusMatch = () => pitch.querySelector<HTMLElement>(".match")?.focus({ preventScroll: true });
   const overlay = buildDuelOverlay(view, focusMatch, () => share.open());
   places.strip.append(buildMapLegend(view), buildKeyHelp(view), buildHint(view));
-  stage.append(board.element, share.menu, h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, stage, focusMatch), overlay), places.strip);
+  stage.append(
+    board.element,
+    share.menu,
+    h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, stage, focusMatch), share.saved, overlay),
+    places.strip,
+  );
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);
 
   const held = new HeldKeys(

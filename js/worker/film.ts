@@ -2,7 +2,7 @@
  * Makes a film of the end of a match. The match is replayed from its recording, drawn with Canvas2D on a separate canvas and encoded
  * as fast as possible. The running match is not changed.
  */
-import { applyPalette, GIFEncoder, quantize } from "gifenc";
+import { applyPalette, GIFEncoder } from "gifenc";
 import { type FilmFormat, type FilmOrder, SHAPE_FLOATS } from "../contract/protocol";
 import { played } from "../match/replay";
 import { loadRules } from "../match/rules";
@@ -10,6 +10,7 @@ import { Canvas2dRenderer } from "../renderer/canvas2d";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../renderer/effects";
 import { ENTRY_FLOATS, Look } from "../renderer/palette";
 import { captionHeight, drawCaption, type Score, scoresUntil } from "./caption";
+import { paletteOf } from "./gif_palette";
 import { type EncodedPicture, webm } from "./webm";
 
 export const FILM_SECONDS = 10;
@@ -22,6 +23,7 @@ const FORMATS: Record<FilmFormat, { width: number; rate: number }> = {
 const BITS_PER_SECOND = 3_000_000;
 const KEY_EVERY = 60; // pictures
 const KEEP = 1; // GIF89a's disposal method: the next picture is drawn over this one
+const SURVEY_SECONDS = 0.25; // between two looks at the film, for the colours of a GIF
 const QUEUE = 4; // pictures that an encoder may be behind
 
 /** The bytes of the film; `progress` receives how much of it is done, 0..1. Throws an Error where this browser cannot make it. */
@@ -33,7 +35,8 @@ export async function film(order: FilmOrder, progress: (share: number) => void):
   canvas.getContext("2d", { willReadFrequently: true }); // every picture is read back: in ordinary memory that is soon done
   const camera = new Camera(order, canvas);
   const count = Math.max(1, Math.floor(camera.seconds * rate));
-  const reel = order.format === "gif" ? new Gif(canvas, rate, camera.look) : order.format === "webm" ? await Video.begin(canvas, rate) : new Still(canvas);
+  const reel =
+    order.format === "gif" ? new Gif(canvas, rate, survey(order, canvas)) : order.format === "webm" ? await Video.begin(canvas, rate) : new Still(canvas);
   for (let picture = 0; picture < count; picture++) {
     camera.shoot(rate ? (picture + 1) / rate : camera.seconds);
     await reel.add(picture);
@@ -126,26 +129,33 @@ function winnersOf(run: Generator<number, number>): number[] {
   }
 }
 
-/** One palette for all pictures: the first one's colours, and all that the drill may paint with. Each picture holds what changed. */
+/** The palette of a film: what it shows at times, and all that the drill may paint with. */
+function survey(order: FilmOrder, canvas: OffscreenCanvas): number[][] {
+  const camera = new Camera(order, canvas);
+  const times = Array.from({ length: Math.max(1, Math.floor(camera.seconds / SURVEY_SECONDS)) }, (_, k) => (k + 1) * SURVEY_SECONDS);
+  const pictures = times.map((seconds) => {
+    camera.shoot(Math.min(seconds, camera.seconds));
+    return canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height).data;
+  });
+  const { names, entries } = camera.look;
+  const paints = names.map((_, k) => [0, 1, 2].map((channel) => Math.round(255 * entries[k * ENTRY_FLOATS + channel]!)));
+  return paletteOf(pictures, paints);
+}
+
+/** Each picture holds what changed since the one before. */
 class Gif implements Reel {
   private readonly encoder = GIFEncoder();
-  private palette: number[][] = [];
   private before: Uint8Array = new Uint8Array();
 
   constructor(
     private readonly canvas: OffscreenCanvas,
     private readonly rate: number,
-    private readonly look: Look,
+    private readonly palette: number[][], // for all pictures
   ) {}
 
   async add(picture: number): Promise<void> {
     const { width, height } = this.canvas;
     const pixels = this.canvas.getContext("2d")!.getImageData(0, 0, width, height).data;
-    if (picture === 0) {
-      const { names, entries } = this.look;
-      const paints = names.map((_, k) => [0, 1, 2].map((channel) => Math.round(255 * entries[k * ENTRY_FLOATS + channel]!)));
-      this.palette = [...quantize(pixels, 255 - paints.length), ...paints];
-    }
     const clear = this.palette.length; // one more colour, which leaves the picture before as it is
     const now = applyPalette(pixels, this.palette);
     const changed = picture === 0 ? now : now.map((colour, k) => (colour === this.before[k] ? clear : colour));

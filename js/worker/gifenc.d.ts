@@ -14,7 +14,7 @@ declare module "gifenc" {
   }
   export function GIFEncoder(): Encoder;
   /** At most `colours` of [r, g, b] that stand for RGBA pixels. */
-  export function quantize(pixels: Uint8ClampedArray, colours: number): number[][];
+  export function quantize(pixels: Uint8ClampedArray, colours: number, options?: { useSqrt: boolean }): number[][]; // `useSqrt`: rare colours weigh more than by their number
   /** The index of the nearest colour, per pixel. */
   export function applyPalette(pixels: Uint8ClampedArray, palette: number[][]): Uint8Array;
 }

@@ -12,6 +12,7 @@ import { replayShow } from "../match/replay";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
 import { sightsOf } from "../match/sights";
+import { holderOf } from "../mind/analysis";
 import { EarlierVersion } from "../mind/earlier_version";
 import { Inspector } from "../mind/inspector";
 import { Effects } from "../renderer/effects";
@@ -479,7 +480,8 @@ export class Host {
     const { tick, version, playing } = show;
     const events = show.takeEvents();
     const frame_ms = widget.pace;
-    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, frame_ms, playing, events, ...show.deciders.opinion(show.state) });
+    const holder = holderOf(show.spec, show.state);
+    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, frame_ms, playing, events, holder, ...show.deciders.opinion(show.state) });
     const proposals = show.deciders.gatekeeper.takeNews();
     if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
     const futures = widget.inspector?.futures.report();

@@ -39,7 +39,7 @@ export function pngOf(charts: readonly Drawn[], look: { background: string; text
     pen.fillStyle = look.text;
     pen.fillText(title, GAP, y);
     let x = GAP + pen.measureText(title).width + GAP;
-    pen.font = `12px ${look.font}`;
+    pen.font = `13px ${look.font}`;
     for (const { text, colour } of legend) {
       pen.fillStyle = colour;
       pen.fillText(text, x, y + 1);

@@ -22,13 +22,17 @@ function build(view: PanelView): HTMLElement {
   const figures = curvesOf(spec, algorithm).map((curve, k) => new Figure(curve, cursor, k < leading));
   const elements = figures.map((figure) => figure.element);
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
-  const log = buildLogButton(() => refresh());
-  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, ...buildExports(session, figures));
+  const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());
+  const table = buildToggle("chart-table", "Table: the points as numbers, in the place of the curves", () => {
+    for (const figure of figures) figure.asTable(pressed(table));
+    refresh();
+  });
+  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, ...buildExports(session, figures));
   const lead = h("div", { class: "curves lead" }, ...elements.slice(0, leading));
   const grid = h("div", { class: "curves" }, ...elements.slice(leading));
   const more = h("details", { class: "fold" }, foldHandle("more-curves"), tools, grid);
 
-  const draw = (figure: Figure) => figure.draw(session.history.rows, axis.value, log.getAttribute("aria-pressed") === "true");
+  const draw = (figure: Figure) => figure.draw(session.history.rows, axis.value, pressed(log));
   const redraw = new Redraw(figures, draw, [lead, grid], signal);
   const appear = () => {
     for (const figure of figures) figure.appear(session.history.rows.at(-1) ?? {});
@@ -60,14 +64,17 @@ function build(view: PanelView): HTMLElement {
 }
 let serial = 0;
 
-function buildLogButton(changed: () => void): HTMLButtonElement {
-  const title = "Log scale: makes small changes of losses and speed visible beside large ones";
-  const log = button("log-scale", { class: "button quiet toggle", title }, () => {
-    setAttribute(log, "aria-pressed", String(log.getAttribute("aria-pressed") !== "true"));
+function pressed(toggle: HTMLElement): boolean {
+  return toggle.getAttribute("aria-pressed") === "true";
+}
+
+function buildToggle(id: "log-scale" | "chart-table", title: string, changed: () => void): HTMLButtonElement {
+  const toggle = button(id, { class: "button quiet toggle", title }, () => {
+    setAttribute(toggle, "aria-pressed", String(!pressed(toggle)));
     changed();
   });
-  setAttribute(log, "aria-pressed", "false");
-  return log;
+  setAttribute(toggle, "aria-pressed", "false");
+  return toggle;
 }
 
 /** Every metric as CSV, the curves as PNG. */

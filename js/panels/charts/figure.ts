@@ -2,12 +2,13 @@
 import type uPlot from "uplot";
 import type { MetricsRow } from "../../contract/protocol";
 import { type Columns, columns, decimate } from "../../session/history";
-import { h, setText } from "../../ui/dom";
+import { h, setAttribute, setText } from "../../ui/dom";
 import { compact } from "../../ui/format";
 import type { Drawn } from "./chart_export";
 import type { Curve } from "./curves";
 
 const POINTS_PER_PIXEL = 1;
+const TABLE_ROWS = 12;
 
 declare const require: (name: "uplot") => typeof uPlot;
 
@@ -27,6 +28,7 @@ function plotter(): typeof uPlot {
 export class Figure {
   readonly element: HTMLElement;
   private readonly plot: HTMLElement;
+  private readonly table = h("table", { class: "points" });
   private readonly legend: { item: HTMLElement; value: HTMLElement }[];
   private chart: uPlot | null = null;
   private data: Columns = [[]];
@@ -42,15 +44,29 @@ export class Figure {
       const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
       return { item, value };
     });
-    this.plot = h("div", { class: "plot", "data-waits": curve.waits ?? "Begins after the first update.", "data-target": curve.target?.name });
+    this.plot = h("div", {
+      class: "plot",
+      role: "img",
+      "aria-label": curve.title,
+      "data-waits": curve.waits ?? "Begins after the first update.",
+      "data-target": curve.target?.name,
+    });
     if (curve.target) this.plot.style.setProperty("--at", String(1 - curve.target.value)); // of a range from 0 to 1
     this.element = h(
       "figure",
       { class: "curve" },
       h("figcaption", {}, h("span", { class: "title" }, curve.title), h("span", { class: "legend" }, ...this.legend.map((l) => l.item))),
       this.plot,
+      this.table,
       h("p", { class: "help" }, curve.help),
     );
+    this.table.hidden = true;
+  }
+
+  /** The points as a table in the place of the plot, or the plot again. */
+  asTable(on: boolean): void {
+    this.table.hidden = !on;
+    this.plot.hidden = on;
   }
 
   /**
@@ -78,6 +94,7 @@ export class Figure {
     if (this.element.hidden) return;
     this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
 
+    if (!this.table.hidden) this.tabulate(all, x);
     const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
     if (size.width === 0) return;
     if (empty) {
@@ -121,6 +138,20 @@ export class Figure {
     };
     const [high, low] = [series.length, series.length + 1]; // of the band
     this.legend.forEach(({ value }, index) => setText(value, band && index === 0 ? `${read(0)} (${read(low)} to ${read(high)})` : read(index)));
+    const shown = series.flatMap(({ name }, k) => (this.legend[k]!.item.hidden ? [] : [`${name} ${this.legend[k]!.value.textContent}`]));
+    setAttribute(this.plot, "aria-label", `${this.curve.title}: ${shown.join(", ")}`);
+  }
+
+  private tabulate(all: Columns, x: string): void {
+    const { series, format, title } = this.curve;
+    const count = all[0].length;
+    const places = [...new Set(Array.from({ length: TABLE_ROWS }, (_, k) => Math.round((k * (count - 1)) / (TABLE_ROWS - 1))))].filter((at) => at >= 0);
+    const head = h("tr", {}, ...[x.replaceAll("_", " "), ...series.map(({ name }) => name)].map((name) => h("th", { scope: "col" }, name)));
+    const row = (at: number) => {
+      const cells = series.map((_, k) => h("td", {}, format(all[k + 1]![at])));
+      return h("tr", {}, h("th", { scope: "row" }, compact(all[0][at]!)), ...cells);
+    };
+    this.table.replaceChildren(h("caption", {}, title), h("thead", {}, head), h("tbody", {}, ...places.map(row)));
   }
 
   private create(size: { width: number; height: number }): uPlot {
@@ -130,7 +161,7 @@ export class Figure {
       stroke: colour("--muted"),
       grid: { stroke: colour("--hairline"), width: 1 },
       ticks: { show: false },
-      font: `11px ${getComputedStyle(this.plot).fontFamily}`,
+      font: `13px ${getComputedStyle(this.plot).fontFamily}`,
     };
     return new (plotter())(
       {
@@ -144,7 +175,7 @@ export class Figure {
           {
             ...axis,
             ...(this.log && curve.log?.distr === 4 && { filter: decades, grid: { ...axis.grid, filter: decades } }),
-            size: 42,
+            size: 46,
             gap: 4,
             space: 26,
             values: (_, splits) => splits.map((v) => (v === null ? "" : curve.format(v))),
@@ -185,7 +216,7 @@ export class Figure {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    ctx.font = `600 ${11 * dpi}px ${style.fontFamily}`;
+    ctx.font = `600 ${13 * dpi}px ${style.fontFamily}`;
     ctx.textAlign = "right";
     ctx.textBaseline = "bottom";
     ctx.setLineDash([]);

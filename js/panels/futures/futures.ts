@@ -52,6 +52,7 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
     if (speed > SLOW) usual = speed;
     session.setShow({ speed: speed > SLOW ? SLOW : usual });
   });
+  slow.setAttribute("role", "switch");
   const dials = h("div", { class: "search-dials" }, slow, dial("futures-number", particles, copies), dial("futures-depth", depth, decisions), time);
   const follow = () => {
     const { on, futures: now } = search;
@@ -61,7 +62,7 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
     setAttribute(particles, "aria-valuetext", String(search.particles));
     setText(copies, String(search.particles));
     setText(decisions, String(search.depth));
-    setAttribute(slow, "aria-pressed", String(session.show.speed <= SLOW));
+    setAttribute(slow, "aria-checked", String(session.show.speed <= SLOW));
     setText(time, now ? `${now.ms.toFixed(1)} ms a decision` : "");
   };
   session.events.on("futures", follow, signal);

@@ -118,7 +118,8 @@ function buildControl(
   input.title = tooltip.filter(Boolean).join("\n");
   for (const [name, value] of Object.entries(controlOf([key, key]))) input.setAttribute(name, value);
   const problem = h("span", { class: "problem", role: "alert" });
-  const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
+  const plain = entry.label.toLowerCase().replace(/\W/g, "") === key.replace(/\W|_/g, "") ? entry.unit : entry.label; // in plain words, where the key has others
+  const effect = h("span", { class: "effect" }, [plain, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
   const row = h(
     "label",
     { class: isWide(entry) ? "setting wide" : "setting", title: input.title },

@@ -15,13 +15,14 @@ export function buildChips({ session, open, signal }: PanelView): HTMLElement {
     session.events.emit("why", undefined);
   });
 
+  for (const chip of [map, sight]) chip.setAttribute("role", "switch");
   let places = false; // the drill's observations have places of things
   const follow = () => {
     const { version, playing } = session.state;
     const movable = (session.model.get("drill")?.spec.drag.length ?? 0) > 0; // something that could be somewhere else
-    setAttribute(map, "aria-pressed", String(session.map));
+    setAttribute(map, "aria-checked", String(session.map));
     map.hidden = !movable || (version === 0 && !session.map);
-    setAttribute(sight, "aria-pressed", String(session.sight));
+    setAttribute(sight, "aria-checked", String(session.sight));
     sight.hidden = !places || (version === 0 && !session.sight);
     why.hidden = playing || version === 0;
   };

@@ -78,7 +78,7 @@ describe("the settings of an algorithm", () => {
   it("say their title, range, help and when they take effect", () => {
     expect(control("spo.tau")!.title).toBe("Target's share\nOf the newest.\nEnter a number from 0 to 1.\nChanges take effect at the next update.");
     const effect = (key: string) => control(key)!.closest(".setting")!.querySelector(".effect")!.textContent;
-    expect([effect("spo.tau"), effect("spo.num_particles")]).toEqual(["next update", "next start"]);
+    expect([effect("spo.tau"), effect("spo.num_particles")]).toEqual(["Target's share · next update", "Particles · next start"]);
     type("spo.tau", "2");
     expect(control("spo.tau")!.closest(".setting")!.querySelector(".problem")!.textContent).toBe("Enter a number from 0 to 1.");
     expect(model.sent.filter(({ type }) => type === "SET_HYPER")).toEqual([]);

@@ -57,7 +57,7 @@ describe("the ghost", () => {
     await report([0, 37, 405, 412]);
     expect(slider()).toMatchObject({ max: "3", value: "0" });
     chip().click();
-    expect([chip().getAttribute("aria-pressed"), one<HTMLElement>(".ghost").hidden]).toEqual(["true", false]);
+    expect([chip().getAttribute("aria-checked"), one<HTMLElement>(".ghost").hidden]).toEqual(["true", false]);
     for (const stop of [1, 2, 3, 0]) drag(stop);
     await settle();
     expect(
@@ -66,7 +66,7 @@ describe("the ghost", () => {
         .slice(-5)
         .map(({ back }) => back),
     ).toEqual([Infinity, 7, 375, Infinity, 0]);
-    expect([chip().getAttribute("aria-pressed"), one<HTMLElement>(".ghost").hidden]).toEqual(["false", true]);
+    expect([chip().getAttribute("aria-checked"), one<HTMLElement>(".ghost").hidden]).toEqual(["false", true]);
     expect(
       worker()
         .of("RESET_SHOW")

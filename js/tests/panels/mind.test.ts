@@ -167,7 +167,7 @@ describe("what it thinks", () => {
     await think();
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ map: true });
     expect(legend.hidden).toBe(false);
-    expect(control("Value map").getAttribute("aria-pressed")).toBe("true");
+    expect(control("Value map").getAttribute("aria-checked")).toBe("true");
     expect(legend.textContent).toContain("−0.8");
     expect(legend.textContent).toContain("if the ball were there");
     control("Value map").click();
@@ -184,7 +184,7 @@ describe("what it thinks", () => {
     await trained();
     expect(control("What it sees").hidden).toBe(false);
     control("What it sees").click();
-    expect(control("What it sees").getAttribute("aria-pressed")).toBe("true");
+    expect(control("What it sees").getAttribute("aria-checked")).toBe("true");
     await settle();
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ sight: true });
   });

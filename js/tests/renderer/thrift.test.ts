@@ -16,7 +16,7 @@ async function spared(kind: RendererKind, software: boolean, here: number, plain
   const thrift = new Thrift();
   thrift.begin(kind, software);
   thrift.on = true;
-  const better = thrift.asks ? await thrift.weigh(slow(kind, here), slow("canvas2d", plain), picture) : kind;
+  const better = thrift.asks ? await thrift.weigh(slow(kind, here), slow("canvas2d", plain), picture, () => true) : kind;
   return { better, dear: thrift.dear, share: thrift.share, asks: thrift.asks };
 }
 
@@ -36,8 +36,17 @@ describe("Thrift", () => {
     thrift.begin("canvas2d", false);
     expect([thrift.asks, thrift.share]).toEqual([false, 1]);
     thrift.on = true;
-    await thrift.weigh(slow("canvas2d", 60), slow("canvas2d", 60), picture);
+    await thrift.weigh(slow("canvas2d", 60), slow("canvas2d", 60), picture, () => true);
     thrift.on = false;
     expect(thrift.share).toBe(1);
+  });
+
+  it("draws no more with a renderer that was disposed of while it weighed", async () => {
+    let drawn = 0;
+    const thrift = new Thrift();
+    thrift.begin("webgpu", true);
+    const here = { ...slow("webgpu", 1), draw: () => void drawn++ };
+    expect(await thrift.weigh(here, slow("canvas2d", 0), picture, () => drawn < 2)).toBe("webgpu");
+    expect(drawn).toBe(2);
   });
 });

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Session } from "../../session/session";
 import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
-import { FakeModel, installBrowser } from "../harness/fakes";
+import { FakeModel, installBrowser, mount, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -44,5 +44,23 @@ describe("a policy file", () => {
     session.kernel.send({ type: "SAVE_POLICY" });
     expect(model.sent).toEqual([]);
     session.dispose();
+  });
+});
+
+describe("the Share menu", () => {
+  it("closes once something is saved, and says what", async () => {
+    const model = new FakeModel();
+    const { root, end } = await mount(model);
+    const one = (selector: string) => root.querySelector<HTMLElement>(selector)!;
+    one('[data-control="share"]').click();
+    expect(one(".share-menu").hidden).toBe(false);
+    expect(one(".share-menu .entry").dataset.control, "first what one sends").toBe("web-page");
+    one('[data-control="save-policy"]').click();
+    await settle();
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq" }, [new DataView(new ArrayBuffer(9))]);
+    await settle();
+    expect(one(".share-menu").hidden).toBe(true);
+    expect(one(".saved").textContent).toBe("Saved ball-v26.dshq, the version that plays now.");
+    end();
   });
 });

@@ -43,4 +43,4 @@ def test_blue_starts_from_bronze_and_learns_against_gold(plain_chromium, open_pa
     cells = widget.root.locator(".cross td[title*='matches']")
     widget.until(cells.count, lambda count: count >= 4, 60, "the first version's matches with the scripts, both ways")
     widget.control("sight").click()
-    assert widget.control("sight").get_attribute("aria-pressed") == "true"
+    assert widget.control("sight").get_attribute("aria-checked") == "true"
