@@ -13,7 +13,8 @@ LAPTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 400, "height": 860}
 MOST_CONTROLS = 10
 CONTROLS = """root =>
-    [...root.querySelectorAll("button:not([role=tab], .unseen), input, select, summary, [role=tablist]")].filter(element => element.checkVisibility()).map(element => element.ariaLabel || element.textContent.trim())"""
+    [...root.querySelectorAll("button:not([role=tab], .unseen), input, select, summary, [role=tablist]")]
+        .filter(element => element.checkVisibility()).map(element => element.ariaLabel || element.textContent.trim())"""
 
 
 COLOURED = """canvas => { // pixels of a curve: neither the grey of axes nor transparent

@@ -122,7 +122,7 @@ function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
     );
     return { row, fill, number, weight };
   });
-  const titles = () => ["input", "value", "", "scale", "effect"].map((title) => h("span", { role: "columnheader" }, title));
+  const titles = () => ["input", "value", "", "scale", "effect"].map((title) => h("span", { role: title ? "columnheader" : "cell" }, title));
   const heads = [h("div", { class: "sense head", role: "row" }, ...titles()), h("div", { class: "sense head", "aria-hidden": "true" }, ...titles())];
   inputs.replaceChildren(
     h("div", { class: "heads", role: "rowgroup" }, ...heads),

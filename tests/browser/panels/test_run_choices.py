@@ -34,7 +34,7 @@ def test_blue_starts_from_bronze_and_learns_against_gold(plain_chromium, open_pa
     board = widget.root.locator(".scoreboard")
     widget.until(board.inner_text, lambda text: "gold" in text, 60, "gold on the scoreboard")
     widget.control("train").click()
-    widget.wait_attribute("version", lambda version: int(version) > 80, TRAINED)
+    widget.wait_attribute("version", lambda version: int(version) > int(BRONZE), TRAINED)
     assert opened.kernel.run("print(w.config['values']['opponents'])").strip() == "gold=1"
     assert "Only blue learns." in widget.root.locator(".who-learns").inner_text()
     assert not start.is_visible(), "something was learned"
