@@ -10,8 +10,8 @@ import { compact, percent } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
 
-const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11.";
-const BAR = " The bar shows the 95 % confidence interval.";
+const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. ± is the 95 % confidence interval.";
+const BAR = " The bar shows it on one scale.";
 const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
 const AIR = 0.04; // of the scale, left and right of the bars
 
@@ -102,6 +102,7 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, me
       "td",
       { class: "number elo", title: row.pinned ? "Fixed rating: the others are rated against it" : `95 % confidence interval: ${range}` },
       String(Math.round(row.elo)),
+      row.pinned ? null : h("span", { class: "half" }, ` ±${Math.round((row.elo_high - row.elo_low) / 2)}`),
     ),
     h(
       "td",

@@ -106,7 +106,7 @@ describe("the league", () => {
     openTab(root, "league");
     model.set("league", rows);
     expect(all(".league tbody td:first-child")).toEqual(["1", "9", "12"]);
-    expect(all(".league .elo")).toEqual(["1612", "1480", "1400"]);
+    expect(all(".league .elo")).toEqual(["1612 ±40", "1480 ±50", "1400"]);
     expect(all(".league .mark")).toEqual(["champion", "newest", "script"]);
     expect(all(".league tbody td:nth-child(5)")).toEqual(["75%", "–", "–"]);
     expect(one(".league .caption").textContent).toBe("Champion v40 · rank 1 · Elo 1612 (1570 to 1650)");
