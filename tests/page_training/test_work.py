@@ -1,4 +1,4 @@
-"""What a network's decision costs is the same number in Python and on the page, which refuse files that cost too much."""
+"""What a decision costs is the same number in Python and on the page, which refuse files that cost too much."""
 
 from dshq_kernels.network.layers import work
 from dshq_widget.contract.settings import of_drill
