@@ -125,7 +125,6 @@ function readFront(sizes: readonly number[]): Front | null {
         [ofPlace - 1, traits],
         [traits, reaches],
       ],
-      work: places * (traits * (ofPlace + reaches) + rows * columns * (reaches + 3)),
     };
   }
   if (sizes.length !== 6) return null;
