@@ -1,0 +1,75 @@
+"""A disk that is full at some byte of a save: an error in a sentence, the old file as it was, nothing beside it."""
+
+import itertools
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dshq_widget.files import atomic
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from tests.harness.full_disk import full_after
+from tests.policy.test_checkpoint import sample
+
+BLOCK = 256
+
+
+def test_at_each_write_of_a_policys_save(tmp_path: Path):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample(version=1))
+    before, size = path.read_bytes(), len(checkpoint.encode(sample(version=2)))
+    assert size > 4 * BLOCK, "several writes"
+    for left in sorted({0, 1, 8, *range(BLOCK, size, BLOCK), *range(BLOCK - 1, size, BLOCK), size - 1}):
+        with full_after(left), pytest.raises(CheckpointError, match=r"cannot save .*bot.dshq.*No space left on device"):
+            checkpoint.save(path, sample(version=2))
+        assert path.read_bytes() == before and os.listdir(tmp_path) == ["bot.dshq"], left
+    with full_after(size):
+        checkpoint.save(path, sample(version=2))
+    assert checkpoint.load(path).version == 2
+
+
+def test_at_each_write_of_any_other_whole_file(tmp_path: Path):
+    content = json.dumps(list(range(5000))).encode()
+    for left, old in itertools.product((0, 1, BLOCK, 3 * BLOCK + 7, len(content) - 1), (None, b"old")):
+        path = tmp_path / f"{left}-{old is None}.json"
+        if old is not None:
+            path.write_bytes(old)
+        with full_after(left), pytest.raises(OSError, match="No space left"):
+            atomic.write(path, content)
+        assert (path.read_bytes() if path.exists() else None) == old
+        path.unlink(missing_ok=True)
+        assert os.listdir(tmp_path) == []
+    with full_after(len(content) - 1), pytest.raises(OSError, match="No space left"):
+        atomic.check_writable(tmp_path / "a.json", len(content))
+    assert os.listdir(tmp_path) == []
+
+
+def test_at_each_page_of_the_leagues_database(tmp_path: Path):
+    """A submission is there whole or not at all, and the next one is taken once there is room again."""
+    sql = pytest.importorskip("sqlalchemy")
+    from dshq_widget.classroom.store import Store
+
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = store.open_round("Week 1", "ball", "0123", ["random"], 1, True)
+    store.submit(number, "ada", 1, 1, "a1", b"first")
+    with store.engine.begin() as db:
+        pages = db.exec_driver_sql("PRAGMA page_count").scalar()
+
+    @sql.event.listens_for(store.engine, "begin", insert=True)
+    def hold(connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + room}")
+
+    refused, room = 0, 0
+    for room in range(14):  # in pages of 4 KB; the policy needs about ten
+        try:
+            store.submit(number, "ada", 2, 2, "a2", bytes(40_000))
+            break
+        except sql.exc.OperationalError as error:
+            assert isinstance(error.orig, sqlite3.OperationalError) and "full" in str(error.orig)
+            refused += 1
+            assert [(row.digest, store.content(row.id)) for row in store.history("ada")] == [("a1", b"first")]
+    assert refused >= 5
+    assert [(row.digest, len(store.content(row.id))) for row in store.history("ada")] == [("a2", 40_000), ("a1", 0)]
+    store.close_connections()
