@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import queue
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,9 @@ from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
-INBOX_MAX = 1000
+INBOX_MAX, BYTES_MAX = 1000, 128 << 20
+CROWDED, CROWDED_BYTES = 64, 48 << 20
+"""Messages that wait, and bytes of their buffers: how many at most, and from when on a page should wait."""
 WARNINGS_MAX = 20
 
 log = logging.getLogger("dshq_widget")
@@ -37,7 +40,8 @@ class Inbox:
     ) -> None:
         self._widget, self._outbox, self._rivals, self._fence = widget, outbox, rivals, fence
         self._execute, self._load_rival = execute, load_rival
-        self._queue: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
+        self._queue: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue(INBOX_MAX)
+        self._bytes, self._counting = 0, threading.Lock()
         self._warned: set[str] = set()
 
     # ---- on any thread
@@ -69,14 +73,31 @@ class Inbox:
 
     def put_message(self, content: Any, buffers: Any) -> None:
         """The page sent a message."""
-        self._put(functools.partial(self.take_message, content, buffers))
+        nbytes = sum(map(len, buffers)) if isinstance(buffers, list) else 0
+        self._put(functools.partial(self.take_message, content, buffers), nbytes)
 
-    def _put(self, command: Callable[[], None]) -> None:
+    @property
+    def crowded(self) -> bool:
+        """Whether so much waits that nobody should send more."""
+        return self._queue.qsize() >= CROWDED or self._bytes >= CROWDED_BYTES
+
+    def _put(self, command: Callable[[], None], nbytes: int = 0) -> None:
+        with self._counting:
+            room = self._bytes + nbytes <= BYTES_MAX
+            self._bytes += nbytes if room else 0
         try:
-            self._queue.put_nowait(command)
+            if room:
+                self._queue.put_nowait((nbytes, command))
+            else:
+                self._warn_once(f"more than {BYTES_MAX >> 20} MB at once")
         except queue.Full:
+            self._taken(nbytes)
             self._warn_once(f"more than {INBOX_MAX} messages at once")
         self._outbox.notify()
+
+    def _taken(self, nbytes: int) -> None:
+        with self._counting:
+            self._bytes -= nbytes
 
     def _warn_once(self, what: str) -> None:
         """Log each kind of invalid message from the page once."""
@@ -90,10 +111,11 @@ class Inbox:
         """Execute all queued messages. What one of them raises is told to the page, and the next one is executed."""
         while True:
             try:
-                command = self._queue.get_nowait()
+                nbytes, command = self._queue.get_nowait()
             except queue.Empty:
                 return
             self._fence.command("a message of the page", command)
+            self._taken(nbytes)
 
     def take_message(self, content: Any, buffers: Any) -> None:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""

@@ -22,6 +22,8 @@ FRAMES_MAX = 512
 BYTES_MAX = 80 << 20
 """What may wait for one page: a policy file of 64 MB, the largest there is, and more."""
 PARTS_MAX = 1024
+JSON_BYTES_MAX = 1 << 20
+"""Of a page's message; files and states are in its buffers."""
 
 
 def packed(message: dict[str, Any], buffers: Iterable[Any] = ()) -> bytes:
@@ -30,8 +32,8 @@ def packed(message: dict[str, Any], buffers: Iterable[Any] = ()) -> bytes:
     return b"".join((struct.pack(f"<{len(parts) + 1}I", len(parts), *map(len, parts)), *parts))
 
 
-def unpacked(frame: bytes) -> tuple[dict[str, Any], list[memoryview]]:
-    """A frame's message and its buffers; raises ValueError for what is none."""
+def unpacked(frame: bytes, most: int | None = None) -> tuple[dict[str, Any], list[memoryview]]:
+    """A frame's message and its buffers; raises ValueError for what is none, or a message of more than `most` bytes."""
     try:
         [count] = struct.unpack_from("<I", frame)
         if not 1 <= count <= PARTS_MAX:
@@ -45,6 +47,8 @@ def unpacked(frame: bytes) -> tuple[dict[str, Any], list[memoryview]]:
         at += length
     if at != len(frame):
         raise ValueError(f"wanted a frame of {at} bytes, got {len(frame)}")
+    if most is not None and lengths[0] > most:
+        raise ValueError(f"wanted a message of {most} bytes at most, got {lengths[0]}")
     message = json.loads(bytes(parts[0]))
     if not isinstance(message, dict):
         raise ValueError("wanted an object as the first part of a frame")
@@ -129,7 +133,7 @@ class PagesComm(BaseComm):
 
     def hear(self, line: Line, frame: bytes) -> None:
         """A page's frame; raises ValueError for what is none. Never waits."""
-        data, buffers = unpacked(frame)
+        data, buffers = unpacked(frame, JSON_BYTES_MAX)
         paths = data.get("buffer_paths") or []
         if not isinstance(paths, list) or len(paths) != (len(buffers) if data.get("method") == "update" else 0):
             raise ValueError(f"wanted a path for each of {len(buffers)} buffers")

@@ -37,6 +37,7 @@ TOO_SLOW, GONE = 4001, 1001
 """Why a websocket is closed: the page takes too long, and is to connect again; the server ends."""
 END_SECONDS = 1.0
 """For what is still on its way to pages when the server ends."""
+CROWDED_SECONDS = 0.02
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "
@@ -130,6 +131,11 @@ class PlayServer:
         name = host.rpartition(":")[0] if ":" in host else host
         return name in NAMES and hmac.compare_digest(token.encode(), self.token.encode())
 
+    @property
+    def crowded(self) -> bool:
+        """Whether the widget has not yet come to what pages have sent."""
+        return self._widget._inbox.crowded and not self._ending.is_set()
+
     def file(self, name: str) -> tuple[str, str]:
         """Type and text of one of the page's files; raises KeyError."""
         return self._files[name]
@@ -211,13 +217,15 @@ class _Socket(_Guarded, WebSocketHandler):
         self.set_nodelay(True)
         self._line = self.server.opened(self)
 
-    def on_message(self, message: str | bytes) -> None:
+    async def on_message(self, message: str | bytes) -> None:
         try:
             if isinstance(message, str):
                 raise ValueError("wanted a binary frame, got text")
             self.server.comm.hear(self._line, message)
         except ValueError as error:
             self.close(1003, f"{error}"[:100])
+        while self.server.crowded:  # nothing more is read from this page meanwhile
+            await asyncio.sleep(CROWDED_SECONDS)
 
     def on_close(self) -> None:
         self.server.closed(self._line)

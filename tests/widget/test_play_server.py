@@ -14,7 +14,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
-from dshq_widget.widget import drill_widget, play_comm, play_server
+from dshq_widget.widget import drill_widget, inbox, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
@@ -237,6 +237,51 @@ def test_nonsense_ends_that_page_and_nothing_else(served):
         await fine.hello()
         w.speed = 8
         await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+
+    run(main())
+
+
+def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypatch):
+    """What it has sent stays on its side: the widget holds a bounded number of bytes."""
+    w, server = served
+    held = threading.Event()
+    part = {"type": "LOAD_POLICY", "name": "x.dshq", "part": 0, "parts": 9}
+    most: list[int] = []
+
+    def slow(*_: Any) -> None:
+        most.append(w._inbox._bytes)
+        assert held.wait(PATIENCE)
+
+    monkeypatch.setattr(w._commands, "_load_policy", slow)
+
+    async def main() -> None:
+        bad, fine = await opened(server), await opened(server)
+        await fine.hello()
+        sending = asyncio.gather(*(bad.say({"method": "custom", "content": part}, bytes(12 << 20)) for _ in range(20)))
+        while w._inbox._bytes < inbox.CROWDED_BYTES:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+        assert w._inbox._bytes < inbox.CROWDED_BYTES + 2 * (12 << 20) and not sending.done()
+        held.set()
+        await sending
+        while len(most) < 20 or w._inbox._bytes:
+            await asyncio.sleep(0.01)
+        w.speed = 8
+        await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+
+    run(main())
+    assert max(most) <= inbox.BYTES_MAX
+
+
+def test_a_message_has_a_bound_though_its_buffers_may_be_large(served):
+    _, server = served
+
+    async def main() -> None:
+        bad = await opened(server)
+        await bad.say({"method": "custom", "content": {"type": "HELLO", "seq": 0, "x": "x" * (2 << 20)}})
+        while await bad.hear():
+            pass
+        assert bad.connection.close_code == 1003
 
     run(main())
 

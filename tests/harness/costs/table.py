@@ -31,7 +31,7 @@ BUDGETS: dict[str, float] = {
     "policy": 20,
     "project": 80,
     "runtime": 40,
-    "training": 130,
+    "training": 150,
     "widget": 40,
 }
 """Seconds of a processor that a room's fast tests may take where nothing is compiled yet. About half above what was

@@ -1,9 +1,10 @@
 """A stand-in for a notebook's kernel that trains, run as a script by the fault tests, which then kill or end it.
 
-Usage: `training_kernel.py [--gentle] [--workers N] [--fork]`. Prints "up", and once it trains one JSON line {"learner":
-pid, "workers": [pid...], "sibling": pid or null}. `--fork` makes a forked copy of this process that holds all its
-pipes. Then each line on stdin is answered by one on stdout: "version" by the newest version, "quit" by a normal end
-that closes nothing itself.
+Usage: `training_kernel.py [--gentle] [--workers N] [--fork] [--keep FOLDER]`. Prints "up", and once it trains one JSON
+line {"learner": pid, "workers": [pid...], "sibling": pid or null}. `--fork` makes a forked copy of this process that holds all its
+pipes. `--keep` saves the run there all the time, as a hub's server does. Then each line on stdin is answered by one on
+stdout: "version" by the newest version, "pids" by the first JSON line as it is now, "quit" by a normal end that closes
+nothing itself.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import SMALL
@@ -22,26 +25,36 @@ def main() -> None:
     parser.add_argument("--gentle", action="store_true")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--fork", action="store_true")
+    parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     signal.signal(signal.SIGINT, lambda *_: None)  # As a kernel: an interrupt ends the cell, not the process.
     print("up", flush=True)
-    trainer = Trainer("cartpole", gentle=options.gentle, **{**SMALL, "workers": options.workers})
+    how: dict[str, Any] = {**SMALL, "workers": options.workers}
+    if options.keep:
+        how |= {"keep_in": options.keep, "autosave_seconds": 0.05}
+    trainer = Trainer("cartpole", gentle=options.gentle, **how)
     trainer.start()
     trainer.wait(updates=1, progress=False)
     sibling = os.fork() if options.fork else None
     if sibling == 0:
         time.sleep(600)
         os._exit(0)
-    processes = trainer._control.processes
-    pids = {
-        "learner": processes.learner.pid,
-        "workers": [worker.pid for worker in processes.workers],
-        "sibling": sibling,
-    }
-    print(json.dumps(pids), flush=True)
+    print(json.dumps(pids(trainer, sibling)), flush=True)
     while (line := sys.stdin.readline().strip()) != "quit":
         if line == "version":
             print(trainer.version, flush=True)
+        elif line == "pids":
+            print(json.dumps(pids(trainer, sibling)), flush=True)
+
+
+def pids(trainer: Trainer, sibling: int | None) -> dict[str, Any]:
+    """Of the processes that run now; a learner that is being replaced has none."""
+    processes = trainer._control.processes
+    return {
+        "learner": processes.learner.pid if processes else None,
+        "workers": [worker.pid for worker in processes.workers] if processes else [],
+        "sibling": sibling,
+    }
 
 
 if __name__ == "__main__":

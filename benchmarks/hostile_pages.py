@@ -1,0 +1,190 @@
+"""An hour of hostile pages: twenty websockets that send and take what no page does, beside training that is watched.
+
+`python -m benchmarks.hostile_pages --minutes 60` writes benchmarks/results/hostile-pages-*.json: memory of `dshq play`
+and its processes in MB, once every five seconds (the first and the last quarter of the time, by their medians),
+pictures a second that a good page gets of a Gymnasium environment that trains meanwhile, and what became of the others'
+sockets.
+
+Each hostile page does one thing, over and over: it sends bytes that are no frame, numbers of any size in every field,
+parts of files that never end, the largest frame again and again, requests for everything that costs something; it never
+reads what it gets; or it comes and goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psutil
+from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
+
+from benchmarks.machine import describe, write
+from dshq_widget.contract import protocol
+from dshq_widget.widget.play_comm import packed, unpacked
+from tests.harness.processes.faults import Family
+
+PAGES, LOOK_SECONDS = 20, 5.0
+ODD = (None, True, -1, 0, 10**400, -(10**400), 1e308, 2**63, "x" * 5000, "__proto__", [], {}, [[]], {"x": [10**300]})
+MESSAGES = protocol.MESSAGES["page_to_kernel"]
+COSTLY = ("HELLO", "SAVE_POLICY", "SAVE_PAGE", "FETCH_TRAINER", "STEP", "NEXT_UPDATE")
+Ends = Counter[str]
+
+
+def said(content: Any, *buffers: bytes) -> bytes:
+    return packed({"method": "custom", "content": content}, buffers)
+
+
+def odd(dice: random.Random) -> bytes:
+    """A message with odd values in its fields, or a change of traits with some."""
+    if dice.random() < 0.3:
+        state = {name: dice.choice(ODD) for name in (*protocol.SHOW_DEFAULTS, "policy", "seq") if dice.random() < 0.5}
+        return packed({"method": "update", "state": {"show": state, "snapshot": dice.choice(ODD)}, "buffer_paths": []})
+    kind = dice.choice([one for one in MESSAGES if one not in ("STOP_TRAINING", "RESET_TRAINER", "PAUSE_TRAINING")])
+    return said({"type": kind, **{name: dice.choice(ODD) for name in MESSAGES[kind]}})
+
+
+def junk(dice: random.Random) -> bytes:
+    return dice.randbytes(dice.choice((0, 1, 40, 5000)))
+
+
+def part(dice: random.Random) -> bytes:
+    content = {"type": "LOAD_POLICY", "name": "x.dshq", "part": dice.choice((0, 0, 1, 7)), "parts": dice.choice((2, 9))}
+    return said(content, bytes(dice.choice((1, 1 << 20, 8 << 20))))
+
+
+def largest(_: random.Random) -> bytes:
+    return said({"type": "LOAD_POLICY", "name": "y.dshq", "part": 0, "parts": 4}, bytes((16 << 20) - 4096))
+
+
+def costly(dice: random.Random) -> bytes:
+    return said({"type": dice.choice(COSTLY), "count": 10**6, "whole": True, "seq": 0})
+
+
+WAYS: tuple[tuple[Callable[[random.Random], bytes], float, bool], ...] = (
+    (odd, 0.005, True),
+    (junk, 0.05, True),
+    (part, 0.05, True),
+    (largest, 0.2, True),
+    (costly, 0.02, True),
+    (odd, 0.01, False),
+)
+"""What a hostile page sends, the seconds between two of them, and whether it reads what it gets."""
+
+
+async def hostile(url: str, k: int, until: float, ends: Ends) -> None:
+    make, pause, reads = WAYS[k % len(WAYS)]
+    dice = random.Random(k)
+    while time.monotonic() < until:
+        try:
+            page = await websocket_connect(url)
+            stays = time.monotonic() + dice.uniform(1.0, 60.0)
+            while time.monotonic() < min(until, stays):
+                await page.write_message(make(dice), binary=True)
+                await asyncio.sleep(pause)
+                if reads and await drained(page):
+                    break
+            ends[f"closed with {page.close_code}" if page.close_code else "left"] += 1
+            page.close()
+        except WebSocketClosedError:
+            ends["closed while it sent"] += 1
+        except (TimeoutError, OSError) as error:
+            ends[type(error).__name__] += 1
+            await asyncio.sleep(1.0)
+
+
+async def drained(page: WebSocketClientConnection) -> bool:
+    """Take what is there; whether the connection has ended."""
+    waiting: Awaitable[Any] = page.read_message()
+    try:
+        return await asyncio.wait_for(waiting, 0.001) is None
+    except TimeoutError:
+        return False
+
+
+async def good(url: str, until: float, frames: list[float]) -> None:
+    """A page as ours: answers what it gets, trains, and counts pictures."""
+    page = await websocket_connect(url)
+    seq = 0
+    for content in ({"type": "PAGE_STATE", "visible": True, "fps": 30.0}, {"type": "START_TRAINING"}):
+        await page.write_message(said(content), binary=True)
+    hello = False
+    while time.monotonic() < until:
+        try:
+            found = await asyncio.wait_for(page.read_message(), 10.0)
+        except TimeoutError:
+            continue
+        assert found is not None, "the good page was closed"
+        message, _ = unpacked(found)
+        data = message["data"]
+        if "seq" in data.get("state", {}):
+            seq = data["state"]["seq"]
+            kind = "ACK" if hello else "HELLO"
+            hello = True
+            await page.write_message(said({"type": kind, "seq": seq}), binary=True)
+        if data.get("method") == "custom" and data["content"].get("type") == "FRAME":
+            frames.append(time.monotonic())
+            await page.write_message(said({"type": "FRAME_SHOWN"}), binary=True)
+
+
+async def memory(family: Family, until: float, looks: list[float]) -> None:
+    while time.monotonic() < until:
+        total = 0
+        for pid in await asyncio.to_thread(family.members):
+            try:
+                total += psutil.Process(pid).memory_info().rss
+            except psutil.Error:
+                continue
+        looks.append(round(total / 1e6, 1))
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def measure(url: str, family: Family, seconds: float) -> dict[str, object]:
+    until, ends = time.monotonic() + seconds, Counter[str]()
+    looks: list[float] = []
+    frames: list[float] = []
+    pages = (hostile(url, k, until, ends) for k in range(PAGES))
+    await asyncio.gather(good(url, until, frames), memory(family, until, looks), *pages)
+    quarter = max(1, len(looks) // 4)
+    gaps = [after - before for before, after in itertools.pairwise(frames)]
+    return {
+        "minutes": round(seconds / 60, 1),
+        "hostile_pages": PAGES,
+        "memory_mb_first_quarter": statistics.median(looks[:quarter]),
+        "memory_mb_last_quarter": statistics.median(looks[-quarter:]),
+        "memory_mb_most": max(looks),
+        "frames_per_second": round(len(frames) / seconds, 1),
+        "longest_gap_seconds": round(max(gaps, default=seconds), 2),
+        "sockets": dict(ends),
+        "memory_mb": looks,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--drill", default="gym:CartPole-v1")
+    options = parser.parse_args()
+    family = Family()
+    command = [sys.executable, "-m", "dshq_widget.cli", "play", options.drill, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=family.environment) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip().replace("http", "ws", 1).replace("/?", "/socket?")
+            found = asyncio.run(measure(url, family, 60 * options.minutes))
+            assert process.poll() is None, "dshq play has ended"
+        finally:
+            family.kill()
+    print(write("hostile-pages", {"machine": describe(), "drill": options.drill, **found}))
+
+
+if __name__ == "__main__":
+    main()

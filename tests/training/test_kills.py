@@ -1,0 +1,28 @@
+"""kill -9 of kernel, learner, rollout process, command line, play server, league at random moments, also of saves.
+
+Eight moments in every run of the tests, two hundred in `make test-all`; `python -m benchmarks.kills` records the seconds.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.harness.processes.kills import VICTIMS, blocks
+
+FEW, MANY = (4, 2, 1, 1), (80, 40, 40, 40)
+
+
+@pytest.mark.parametrize(
+    ("victim", "kills"),
+    [
+        *zip(VICTIMS, FEW, strict=True),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in zip(VICTIMS, MANY, strict=True)),
+    ],
+)
+def test_nothing_is_left_and_nothing_is_lost(victim: str, kills: int, tmp_path: Path):
+    if victim == "league":
+        pytest.importorskip("sqlalchemy")
+    before = blocks()
+    killed = list(VICTIMS[victim](random.Random(kills), tmp_path, kills))
+    assert len(killed) == kills and blocks() <= before
