@@ -4,7 +4,7 @@
 until all of it was gone, or replaced and learning again. It fails where a process or a name in /dev/shm is left, where
 a file is not whole, where a version falls, or where a result of the league is lost (tests/harness/processes/kills.py).
 The bars are of this many seconds: 2 for what is killed with its family, 3 for a rollout process and 10 for a learner to
-be replaced; a kill above its bar is counted.
+be replaced. A kill above its bar is counted, and with `--hold` it fails the run, for a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hold", action="store_true", help="fail where a kill is above its bar")
     options = parser.parse_args()
     dice, seconds, before = random.Random(options.seed), defaultdict[str, list[float]](list), blocks()
     began = time.monotonic()
@@ -52,6 +53,8 @@ def main() -> None:
     }
     result = {"machine": describe(), "minutes": round((time.monotonic() - began) / 60, 1), "kills": found}
     print(write("kills", result))
+    if options.hold and any(row["above_the_bar"] for row in found.values()):
+        raise SystemExit("some kills are above their bar")
 
 
 if __name__ == "__main__":

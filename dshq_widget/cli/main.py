@@ -45,7 +45,7 @@ def _run(arguments: list[str]) -> int:
         # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors.
         print(f"dshq: {error}", file=sys.stderr)
         return 2
-    except (RuntimeError, MemoryError) as error:
+    except (RuntimeError, MemoryError, OSError) as error:
         print(f"dshq: {error}", file=sys.stderr)
         return 1
     status = 0
@@ -328,8 +328,11 @@ def submit(options: argparse.Namespace) -> dict[str, Any]:
     if not options.token:
         raise UsageError("your token is missing: set the variable DSHQ_LEAGUE_TOKEN, or add --token TOKEN")
     with outputs.extra("classroom"):
+        from dshq_widget.classroom.submit import is_open
         from dshq_widget.classroom.submit import submit as send
 
+        if is_open(options.to):
+            print(f"dshq: everybody on the way to {options.to} can read your token: use https", file=sys.stderr)
         result = send(options.policy, options.to, options.token)
     if not options.json:
         print(f"submitted {options.policy} to {result['title']!r} as {result['digest'][:12]}")

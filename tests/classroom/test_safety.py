@@ -237,6 +237,17 @@ def test_the_token_comes_from_the_environment_and_goes_nowhere_else(tmp_path, mo
     assert asked is None
 
 
+def test_a_token_that_others_can_read_on_its_way_is_told(tmp_path, capsys):
+    path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
+    for to, told in (
+        ("http://league.invalid:1", True),
+        ("https://league.invalid:1", False),
+        ("http://127.0.0.1:1", False),
+    ):
+        assert main.main(["submit", path, "--to", to, "--token", "t"]) == 2
+        assert ("can read your token: use https" in capsys.readouterr().err) is told
+
+
 def test_equal_policies_are_marked(store):
     number = open_round(store, blocks=1)
     one = admit(policy_bytes(0))

@@ -50,6 +50,17 @@ def trained(tmp_path_factory):
     return path, json.loads(run.stdout.splitlines()[-1])
 
 
+def test_an_error_of_the_system_is_a_sentence(monkeypatch, capsys):
+    def full(options):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr(main, "VERBS", tuple(full if verb.__name__ == "doctor" else verb for verb in main.VERBS))
+    full.__name__ = "doctor"
+    full.__doc__ = "Fails."
+    assert main.main(["doctor"]) == 1
+    assert capsys.readouterr().err == "dshq: [Errno 28] No space left on device: 'somewhere'\n"
+
+
 def test_train_reports_what_it_did(trained):
     path, said = trained
     assert path.is_file()

@@ -69,7 +69,7 @@ WIDGET = {
         *("contract", "drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training"),
         "dshq_kernels",
     },
-    "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning"},
+    "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning", "notebook"},
     "widget": {
         *("classroom", "contract", "drill", "drills", "env", "files", "gyms", "lessons", "notebook", "policy"),
         *("runtime", "training"),

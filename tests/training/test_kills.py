@@ -1,6 +1,6 @@
 """kill -9 of kernel, learner, rollout process, command line, play server, league at random moments, also of saves.
 
-Eight moments in every run of the tests, two hundred in `make test-all`; `python -m benchmarks.kills` records the seconds.
+Eight moments in every run of the tests, two hundred in `make test-all`; `python -m benchmarks.kills` records seconds.
 """
 
 import random

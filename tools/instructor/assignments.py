@@ -39,6 +39,17 @@ c.CourseDirectory.db_url = f"sqlite:///{c.CourseDirectory.root}/gradebook.db"
 c.ClearSolutions.code_stub = {"python": "# Change the code of the exercise until its check ends without an error."}
 c.ExecutePreprocessor.timeout = 600  # seconds for one cell: the first one compiles rules
 os.environ.setdefault("DSHQ_LESSON_SECONDS", "2")  # a submission that is graded need not train for long
+
+# Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, with the
+# answers alone, in a process of its own.
+from nbgrader.converters import Autograde
+from nbgrader.preprocessors import Execute
+
+from dshq_widget.lessons.grading import Afresh
+
+steps = list(Autograde.autograde_preprocessors.default())
+steps.insert(steps.index(Execute) + 1, Afresh)
+c.Autograde.autograde_preprocessors = steps
 """
 
 

@@ -1,0 +1,132 @@
+"""Checks the answers of a lesson once more, in a process where nothing else of the student's notebook has run.
+
+A check runs where the answer is. In a notebook that is the student's own kernel, and one line in any cell, such as
+`lessons.check = ...`, gives full points. So the grader starts a process for the answers alone: it runs the cells of the
+package's own notebook with the answers in place of the exercises, and, after each answer, puts back what the answer has
+changed in modules before the check looks at it. Who reads the source of the checks still finds how to pass them.
+
+    python -m dshq_widget.lessons.afresh < ANSWERS     {"lesson": name, "answers": [source, ...], "word": a secret}
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dshq_widget.lessons.table import lesson
+from dshq_widget.notebook.lab import SOURCES
+
+SECONDS = 900.0
+"""For a lesson, on a busy machine that never compiled anything."""
+GUARDED = ("dshq_widget", "dshq_kernels", "numpy", "builtins", "importlib", "inspect", "sys", "types", "json", "os")
+"""Packages that an answer may not change; what a check needs comes from there."""
+
+
+def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
+    """What the answers to the exercises of a lesson still lack, in their order, "" for one that is done. Starts a
+    process. Raises ValueError for an unknown lesson, or where there are more answers than exercises.
+    """
+    exercises = sum("exercise" in tags for tags, _ in _cells(name))
+    if len(answers) > exercises:
+        raise ValueError(f"lesson {name!r} has {exercises} exercises, got {len(answers)} answers")
+    word = secrets.token_hex(16)
+    asked = json.dumps({"lesson": name, "answers": list(answers), "word": word})
+    command = [sys.executable, "-m", "dshq_widget.lessons.afresh"]
+    try:
+        done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return [f"the check took longer than {seconds:g} s"] * len(answers)
+    found = [line.removeprefix(word) for line in done.stdout.splitlines() if line.startswith(word)]
+    if len(found) != 1:
+        last = " ".join(done.stderr.split())[-300:]
+        return [f"the process of the check ended without a result: {last}"] * len(answers)
+    return list(json.loads(found[0]))
+
+
+def _cells(name: str) -> list[tuple[list[str], str]]:
+    """Tags and source of the code cells of a lesson's notebook, as the package has it."""
+    folder = next(path for path in SOURCES if path.is_dir())
+    made = json.loads((folder / f"{lesson(name).stem}.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    return [(cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in cells]
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[None]:
+    """What the block changes in the modules of GUARDED is put back."""
+    modules = [
+        module
+        for key, module in list(sys.modules.items())
+        if key.partition(".")[0] in GUARDED and isinstance(module, types.ModuleType)
+    ]
+    before = [(module, dict(vars(module))) for module in modules]
+    loaded = dict(sys.modules)
+    try:
+        yield
+    finally:
+        for module, values in before:
+            now = vars(module)
+            for key in [key for key in now if key not in values and not isinstance(now[key], types.ModuleType)]:
+                del now[key]
+            now.update(values)
+        for key, module in loaded.items():
+            if key.partition(".")[0] in GUARDED:
+                sys.modules[key] = module
+
+
+def _run(name: str, answers: Sequence[str]) -> list[str]:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from dshq_widget.lessons import check
+
+    importlib.import_module(f"dshq_widget.lessons.checks.{lesson(name).module}")
+    shell = InteractiveShell.instance()
+    left, found = list(answers), []
+    for tags, source in _cells(name):
+        if len(found) == len(answers):
+            break
+        if "exercise" in tags:
+            with _guarded():
+                ran = shell.run_cell(left.pop(0))
+            if not ran.success:
+                error = ran.error_in_exec or ran.error_before_exec
+                found.append(f"the answer ended with {type(error).__name__}: {error}")
+        elif "check" in tags:
+            if len(found) == len(answers) - len(left):  # the answer itself has failed
+                continue
+            shell.run_cell(ast.unparse(ast.Module(ast.parse(source).body[:-1], [])))
+            call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
+            try:
+                verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, "check": check})
+            except Exception as error:  # of a name that the answer does not have, for example
+                found.append(f"the check ended with {type(error).__name__}: {error}")
+            else:
+                found.append("" if verdict.done else repr(verdict))
+        else:
+            shell.run_cell(source)
+    return found + ["its check was not reached"] * (len(answers) - len(found))
+
+
+def main() -> None:
+    """Read what is asked from stdin; the last line of stdout is the secret word and the result as JSON."""
+    asked = json.loads(sys.stdin.read())
+    output = os.dup(1)
+    os.dup2(2, 1)  # what cells print is not the result
+    folder = Path.cwd()
+    found = _run(asked["lesson"], asked["answers"])
+    os.chdir(folder)
+    os.write(output, f"{asked['word']}{json.dumps(found)}\n".encode())
+    os._exit(0)  # what the lesson has started ends with this process
+
+
+if __name__ == "__main__":
+    main()

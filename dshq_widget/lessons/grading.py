@@ -1,0 +1,41 @@
+"""A step of nbgrader's autograding: the checks count only if they are done in a process of their own, too (afresh.py).
+
+`nbgrader_config.py` of the course has it behind the step that runs the notebook (tools/instructor/assignments.py).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nbconvert.preprocessors import Preprocessor
+from nbformat.v4 import new_output
+from traitlets import Bool
+
+from dshq_widget.lessons.afresh import missing
+
+
+class Afresh(Preprocessor):
+    """Turns a check that was done in the student's kernel, and is not when it is checked afresh, into a failed one."""
+
+    enabled = Bool(True).tag(config=True)
+    """nbconvert's own are not, until somebody asks for them."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """The notebook with the outputs of such checks changed, and the resources as they were."""
+        cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells]
+        answers = {mark["grade_id"]: cell.source for cell, mark in cells if mark.get("solution")}
+        names = sorted({re.sub(r"-\d+$", "", key) for key in answers})
+        for name in names:
+            ordered = sorted((key for key in answers if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
+            lacks = dict(zip(ordered, missing(name, [answers[key] for key in ordered]), strict=True))
+            for cell, mark in cells:
+                lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
+                if lack and not any(output.output_type == "error" for output in cell.outputs):
+                    text = f"checked again in a process of its own: {lack}"
+                    cell.outputs.append(new_output("error", ename="AssertionError", evalue=text, traceback=[text]))
+        return nb, resources
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition("-")[2])

@@ -1,0 +1,60 @@
+"""Grades: one line of monkeypatching earns nothing, a right answer keeps its points."""
+
+import nbformat
+import pytest
+
+from dshq_widget.lessons import LESSONS, afresh
+from dshq_widget.lessons.grading import Afresh
+from tests.harness.notebook_reader import answers
+from tools.instructor import assignments
+from tools.instructor.lessons import Material
+
+LESSON = LESSONS["bandit"]
+RIGHT, *_ = answers(LESSON)
+WRONG = "def estimate(values, counts, arm, reward):\n    values[arm] = reward\n"
+CHEATS = (
+    "import dshq_widget.lessons as L; L.check = lambda *a, **k: L.Verdict((), '')",
+    "import dshq_widget.lessons.checks.bandit as c; c.missing = lambda *a, **k: []",
+    "import dshq_widget.lessons.verdict as v; check = lambda *a, **k: v.Verdict((), '')",
+    "import numpy as np; np.allclose = np.isclose = lambda *a, **k: True",
+    "import os; print('\\n[\"\"]\\n', flush=True); os._exit(0)",
+)
+
+
+def test_a_right_answer_is_done_and_a_wrong_one_is_not():
+    first, second, third = afresh.missing(LESSON.name, [RIGHT, WRONG.replace("estimate", "choose"), "x = 1"])
+    assert first == "" and second.startswith("Not yet: ")
+    assert third == "the check ended with NameError: name 'regret' is not defined" or third.startswith("Not yet: ")
+
+
+@pytest.mark.parametrize(
+    "cheat", [CHEATS[1], *(pytest.param(one, marks=pytest.mark.slow) for one in CHEATS if one != CHEATS[1])]
+)
+def test_one_line_of_monkeypatching_earns_nothing(cheat: str):
+    (lack,) = afresh.missing(LESSON.name, [f"{cheat}\n{WRONG}"])
+    assert lack
+
+
+def test_too_many_answers_and_a_process_that_never_ends():
+    with pytest.raises(ValueError, match="has 4 exercises, got 5 answers"):
+        afresh.missing(LESSON.name, [RIGHT] * 5)
+    assert afresh.missing(LESSON.name, ["import time; time.sleep(600)"], seconds=8.0) == [
+        "the check took longer than 8 s"
+    ]
+
+
+def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monkeypatch: pytest.MonkeyPatch):
+    made = assignments.assignment(Material.of(LESSON))
+    asked: list[tuple[str, list[str]]] = []
+
+    def lacking(name: str, sources: list[str]) -> list[str]:
+        asked.append((name, sources))
+        return ["Not yet: the sum", "", "", ""]
+
+    monkeypatch.setattr("dshq_widget.lessons.grading.missing", lacking)
+    graded, _ = Afresh()(made, {})
+    nbformat.validate(graded)
+    first, *others = [cell for cell in graded.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    assert [output.output_type for output in first.outputs] == ["error"] and "the sum" in first.outputs[0].evalue
+    assert len(others) == 3 and not any(cell.outputs for cell in others)
+    assert asked[0][0] == LESSON.name and RIGHT.strip() in asked[0][1][0]
