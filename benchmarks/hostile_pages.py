@@ -32,10 +32,15 @@ from dshq_widget.contract import protocol
 from dshq_widget.widget.play_comm import packed, unpacked
 from tests.harness.processes.faults import Family
 
-PAGES, LOOK_SECONDS = 20, 5.0
-ODD = (None, True, -1, 0, 10**400, -(10**400), 1e308, 2**63, "x" * 5000, "__proto__", [], {}, [[]], {"x": [10**300]})
+LOOK_SECONDS = 5.0
+OBEYED = ("STOP_TRAINING", "RESET_TRAINER", "PAUSE_TRAINING", "PAGE_STATE", "STEP")
+"""What any page of a widget may do to the others' show and training, and so nobody does here."""
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 0, 10**400, -(10**400), 1e308, 2**63),
+    *("x" * 5000, "__proto__", [], {}, [[]], {"x": [10**300]}),
+)
 MESSAGES = protocol.MESSAGES["page_to_kernel"]
-COSTLY = ("HELLO", "SAVE_POLICY", "SAVE_PAGE", "FETCH_TRAINER", "STEP", "NEXT_UPDATE")
+COSTLY = ("HELLO", "SAVE_POLICY", "SAVE_PAGE", "FETCH_TRAINER")
 Ends = Counter[str]
 
 
@@ -46,9 +51,9 @@ def said(content: Any, *buffers: bytes) -> bytes:
 def odd(dice: random.Random) -> bytes:
     """A message with odd values in its fields, or a change of traits with some."""
     if dice.random() < 0.3:
-        state = {name: dice.choice(ODD) for name in (*protocol.SHOW_DEFAULTS, "policy", "seq") if dice.random() < 0.5}
+        state = {name: dice.choice(ODD[4:]) for name in (*protocol.SHOW_DEFAULTS, "seq") if name != "playing"}
         return packed({"method": "update", "state": {"show": state, "snapshot": dice.choice(ODD)}, "buffer_paths": []})
-    kind = dice.choice([one for one in MESSAGES if one not in ("STOP_TRAINING", "RESET_TRAINER", "PAUSE_TRAINING")])
+    kind = dice.choice([one for one in MESSAGES if one not in OBEYED])
     return said({"type": kind, **{name: dice.choice(ODD) for name in MESSAGES[kind]}})
 
 
@@ -114,7 +119,7 @@ async def good(url: str, until: float, frames: list[float]) -> None:
     """A page as ours: answers what it gets, trains, and counts pictures."""
     page = await websocket_connect(url)
     seq = 0
-    for content in ({"type": "PAGE_STATE", "visible": True, "fps": 30.0}, {"type": "START_TRAINING"}):
+    for content in ({"type": "PAGE_STATE", "version": 0, "visible": True, "fps": 30.0}, {"type": "START_TRAINING"}):
         await page.write_message(said(content), binary=True)
     hello = False
     while time.monotonic() < until:
@@ -122,7 +127,7 @@ async def good(url: str, until: float, frames: list[float]) -> None:
             found = await asyncio.wait_for(page.read_message(), 10.0)
         except TimeoutError:
             continue
-        assert found is not None, "the good page was closed"
+        assert isinstance(found, bytes), "the good page was closed"
         message, _ = unpacked(found)
         data = message["data"]
         if "seq" in data.get("state", {}):
@@ -147,17 +152,17 @@ async def memory(family: Family, until: float, looks: list[float]) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def measure(url: str, family: Family, seconds: float) -> dict[str, object]:
+async def measure(url: str, family: Family, seconds: float, count: int) -> dict[str, object]:
     until, ends = time.monotonic() + seconds, Counter[str]()
     looks: list[float] = []
     frames: list[float] = []
-    pages = (hostile(url, k, until, ends) for k in range(PAGES))
+    pages = (hostile(url, k, until, ends) for k in range(count))
     await asyncio.gather(good(url, until, frames), memory(family, until, looks), *pages)
     quarter = max(1, len(looks) // 4)
     gaps = [after - before for before, after in itertools.pairwise(frames)]
     return {
         "minutes": round(seconds / 60, 1),
-        "hostile_pages": PAGES,
+        "hostile_pages": count,
         "memory_mb_first_quarter": statistics.median(looks[:quarter]),
         "memory_mb_last_quarter": statistics.median(looks[-quarter:]),
         "memory_mb_most": max(looks),
@@ -171,6 +176,7 @@ async def measure(url: str, family: Family, seconds: float) -> dict[str, object]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--drill", default="gym:CartPole-v1")
     options = parser.parse_args()
     family = Family()
@@ -179,7 +185,7 @@ def main() -> None:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip().replace("http", "ws", 1).replace("/?", "/socket?")
-            found = asyncio.run(measure(url, family, 60 * options.minutes))
+            found = asyncio.run(measure(url, family, 60 * options.minutes, options.pages))
             assert process.poll() is None, "dshq play has ended"
         finally:
             family.kill()

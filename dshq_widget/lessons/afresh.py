@@ -90,7 +90,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
 
     importlib.import_module(f"dshq_widget.lessons.checks.{lesson(name).module}")
     shell = InteractiveShell.instance()
-    left, found = list(answers), []
+    left, found = list(answers), list[str]()
     for tags, source in _cells(name):
         if len(found) == len(answers):
             break

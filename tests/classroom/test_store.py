@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+import sqlalchemy as sql
+
 from dshq_widget.classroom.store import (
     FINISHED,
     OPEN,
@@ -153,3 +155,21 @@ def test_databases_that_cannot_be_opened(tmp_path: Path):
     for url in (f"sqlite:///{tmp_path}/no/such/league.db", "nonsense", "postgresql+nodriver://x"):
         with pytest.raises(LeagueError, match="cannot open the database"):
             Store(url)
+
+
+def test_a_database_of_a_release_that_gave_it_no_number_is_migrated(database: str):
+    """Release 0.1.0 kept what a student had replaced. (tests/formats has a database that it made.)"""
+    store = Store(database)
+    number = a_round(store)
+    for digest in ("a1", "a2"):
+        send(store, number, "ada", digest)
+    with store.engine.begin() as db:
+        db.execute(sql.text("UPDATE submissions SET content = :old WHERE digest = 'a1'"), {"old": b"a1"})
+        db.execute(sql.text("DELETE FROM settings"))
+    store.close_connections()
+    for _ in range(2):
+        again = Store(database)
+        assert [again.content(row.id) for row in again.history("ada")] == [b"a2", b""]
+        with again.engine.connect() as db:
+            assert db.scalar(sql.text("SELECT value FROM settings WHERE key = 'schema'")) == "1"
+        again.close_connections()

@@ -103,28 +103,6 @@ def test_a_leagues_database(release: str, tmp_path: Path):
     store.close_connections()
 
 
-def test_a_database_without_a_number_on_any_server(request: pytest.FixtureRequest, tmp_path: Path):
-    """The same step in the other dialect."""
-    sql = pytest.importorskip("sqlalchemy")
-    from dshq_widget.classroom.store import Store, metadata, settings
-
-    url = request.getfixturevalue("postgres")
-    store = Store(url)
-    metadata.drop_all(store.engine)
-    metadata.create_all(store.engine)
-    store.open_round("Week 1", "ball", "0123", ["random"], 1, False)
-    for digest in ("a1", "a2"):
-        store.submit(1, "ada", 1, 1, digest, digest.encode())
-    with store.engine.begin() as db:
-        db.execute(sql.text("UPDATE submissions SET content = :old WHERE digest = 'a1'"), {"old": b"a1"})
-    store.close_connections()
-    again = Store(url)
-    assert [again.content(row.id) for row in again.history("ada")] == [b"a2", b""]
-    with again.engine.connect() as db:
-        assert db.scalar(sql.select(settings.c.value).where(settings.c.key == "schema")) == "1"
-    again.close_connections()
-
-
 def test_what_a_newer_release_made_says_so_and_stays_as_it_is(tmp_path: Path):
     release = RELEASES[-1]
     policy = newer(HERE / release / "bot.dshq", tmp_path)

@@ -6,15 +6,23 @@ import os
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dshq_widget.contract import protocol
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from tests.harness.full_disk import full_after
-from tests.policy.test_checkpoint import sample
 
 BLOCK = 256
+
+
+def sample(version: int) -> checkpoint.Checkpoint:
+    """A policy of some blocks."""
+    layers = (5, 64, 4)
+    weights = np.zeros(protocol.blob_floats(layers), np.float32)
+    return checkpoint.Checkpoint("ball", "0123456789abcdef", layers, "tanh", weights, version)
 
 
 def test_at_each_write_of_a_policys_save(tmp_path: Path):
