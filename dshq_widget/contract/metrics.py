@@ -90,6 +90,9 @@ METRICS: dict[str, Metric] = {
     "gate_signal_untrained": Metric(
         "ACTOR", "reward", "The same mean, without the bonus, of an untrained policy's proposals."
     ),
+    "send_share_untrained": Metric(
+        "ACTOR", "share", "Share of an untrained policy's proposals that the gate lets pass, without a bonus."
+    ),
     "actual_reward_mean": Metric(
         "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True
     ),

@@ -172,6 +172,7 @@ def test_it_learns_what_the_gate_says():
     assert summary["decisions"] >= 4000 and summary["training_steps"] > 3000
     assert summary["gate_signal_mean"][1] > summary["gate_signal_untrained"] + 0.03
     assert all(0 < share < 1 for share in summary["send_share"])
+    assert 0 < summary["send_share_untrained"] < summary["send_share"][1]
 
 
 def test_settings_change_while_it_runs():

@@ -41,7 +41,7 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
         "decisions": metrics.get("agent_steps", 0),
         "training_steps": metrics.get("updates", 0),
         **{key: [metrics.get(f"{name}_first"), metrics.get(f"{name}_last")] for key, name in pairs.items()},
-        "gate_signal_untrained": metrics.get("gate_signal_untrained"),
+        **{key: metrics.get(key) for key in ("gate_signal_untrained", "send_share_untrained")},
     }
 
 
@@ -57,9 +57,9 @@ def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bo
 
     gate = SimulationGate(sections.read(GateSettings, "gate", saved.algorithm_settings))
     policy = GateNetwork.from_blob(saved.weights)
-    returns, signals = play_gated(drill, policy, gate, episodes, seed=seed, greedy=greedy)
+    played = play_gated(drill, policy, gate, episodes, seed=seed, greedy=greedy)
     lengths = np.full(episodes, drill.spec["time_limit"] // drill.spec["action_repeat"])
-    return summary(returns, lengths, drill.spec["target"]) | {"gate_signal_mean": float(signals.mean())}
+    return summary(played.returns, lengths, drill.spec["target"]) | {"gate_signal_mean": float(played.signals.mean())}
 
 
 TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choose it, or the algorithm ppo"

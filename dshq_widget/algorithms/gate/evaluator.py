@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class GateEvaluator:
         """One round."""
         begin = time.monotonic()
         network, seed = GateNetwork.from_blob(blob), self.seed + self.episodes
-        returns, _ = play_gated(self.drill, network, self.gate, EPISODES, seed=seed)
+        returns = play_gated(self.drill, network, self.gate, EPISODES, seed=seed).returns
         self.episodes += EPISODES
         self._took = time.monotonic() - begin
         self.metrics = {
@@ -45,6 +46,14 @@ class GateEvaluator:
             "episodes": self.episodes,
             "duration_ms": 1000 * self._took,
         }
+
+
+class Played(NamedTuple):
+    """Whole episodes, f64 `[episodes]` each: their returns, the mean gate signal of their proposals, the share sent."""
+
+    returns: np.ndarray
+    signals: np.ndarray
+    sent: np.ndarray
 
 
 def play_gated(
@@ -55,15 +64,15 @@ def play_gated(
     *,
     seed: int = 0,
     greedy: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whole episodes of the policy's proposals that the gate lets pass, drawn or the likeliest if `greedy`. Returns f64
-    `[episodes]`, and the mean gate signal of each episode's proposals f64 `[episodes]`. There is no exploration bonus.
+) -> Played:
+    """Whole episodes of the policy's proposals that the gate lets pass, drawn or the likeliest if `greedy`. There is no
+    exploration bonus.
     """
     judge = SimulationGate(gate.settings)
     judge.epsilon = 0.0
     rng = None if greedy else np.random.default_rng([seed, 0xE7A1])
     territories = Territories(drill, episodes, seed)
-    returns, signals = np.zeros(episodes), np.zeros(episodes)
+    returns, signals, sent = np.zeros(episodes), np.zeros(episodes), np.zeros(episodes)
     decisions = int(drill.spec["time_limit"]) // int(drill.spec["action_repeat"])
     for _ in range(decisions):
         actions = np.full(episodes, WAIT, np.int64)
@@ -72,11 +81,13 @@ def play_gated(
             signals[k] += result.gate_signal / decisions
             if sends(result.gate_signal):
                 actions[k] = proposal.action
+                sent[k] += 1 / decisions
         rewards, _ = territories.step(actions)
         returns += rewards
-    return returns, signals
+    return Played(returns, signals, sent)
 
 
-def proposed(drill: CompiledDrill, network: GateNetwork, gate: SimulationGate, *, seed: int = 0) -> float:
-    """Mean gate signal, without a bonus, of a policy's proposals in EPISODES episodes."""
-    return float(play_gated(drill, network, gate, EPISODES, seed=seed)[1].mean())
+def proposed(drill: CompiledDrill, network: GateNetwork, gate: SimulationGate, *, seed: int = 0) -> dict[str, float]:
+    """Of a policy's proposals in EPISODES episodes, without a bonus: mean `gate_signal` and `send_share`."""
+    played = play_gated(drill, network, gate, EPISODES, seed=seed)
+    return {"gate_signal": float(played.signals.mean()), "send_share": float(played.sent.mean())}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -103,9 +102,10 @@ class History:
 class GateReport(Companion):
     """Counts decisions, and adds the gate's numbers to every row of metrics."""
 
-    def __init__(self, untrained: float = math.nan) -> None:
-        """`untrained` is the mean gate signal of an untrained policy's proposals."""
-        self.history, self.untrained = History(), untrained
+    def __init__(self, untrained: Mapping[str, float]) -> None:
+        """`untrained`: what `proposed` (evaluator.py) says of an untrained policy."""
+        self.history = History()
+        self.untrained = {f"{name}_untrained": value for name, value in untrained.items()}
         self.games: GateGames | None = None
 
     def heard(self, decision: Decision) -> None:
@@ -130,7 +130,7 @@ class GateReport(Companion):
             if len(known):
                 shares["actual_reward_mean"] = float(known.mean())
         counts = {"buffer_size": len(buffer), "pending_count": buffer.pending, "exploration": self.games.gate.epsilon}
-        return shares | counts | {"gate_signal_untrained": self.untrained} | self.history.tenths()
+        return shares | counts | self.untrained | self.history.tenths()
 
     def begin(self, run: Run) -> None:
         assert isinstance(run.source, GateGames)
