@@ -8,9 +8,10 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+import threading
 import time
 
-EVENTS = "numba.core.event"
+EVENTS, COUNTED = "numba.core.event", "dshq_counted"
 
 
 class Hook(importlib.abc.MetaPathFinder):
@@ -26,7 +27,11 @@ class Hook(importlib.abc.MetaPathFinder):
 
             def exec_module(module):
                 load(module)
-                module.register("numba:run_pass", _listener(module))
+                if not hasattr(
+                    module, COUNTED
+                ):  # a process of pytest-xdist has two hooks: its own start, and the plugin
+                    setattr(module, COUNTED, True)
+                    module.register("numba:run_pass", _listener(module))
 
             spec.loader.exec_module = exec_module
         return spec
@@ -34,25 +39,28 @@ class Hook(importlib.abc.MetaPathFinder):
 
 def _listener(events):
     class Compiling(events.Listener):
-        """Adds up the outermost passes of each function: what they start inside is theirs."""
+        """Adds up the outermost passes of each function, by thread: what they start inside is theirs."""
 
-        depth, began, spent = 0, 0.0, 0.0
+        def __init__(self):
+            self.here = threading.local()
 
         def on_start(self, event):
-            if self.depth == 0:
-                self.began = time.thread_time()
-            self.depth += 1
+            here = self.here
+            here.depth = getattr(here, "depth", 0) + 1
+            if here.depth == 1:
+                here.began = time.thread_time()
 
         def on_end(self, event):
-            self.depth -= 1
-            if self.depth == 0:
-                self.spent += time.thread_time() - self.began
+            here = self.here
+            here.depth -= 1
+            if here.depth == 0:
+                here.spent = getattr(here, "spent", 0.0) + time.thread_time() - here.began
             if event.data["name"].startswith("native_lowering "):
                 name = f"{event.data['module']}.{event.data['qualname']}"
                 file = os.path.join(os.environ["DSHQ_TEST_COMPILES"], f"{os.getpid()}.txt")
                 with open(file, "a") as lines:
-                    lines.write(f"{self.spent:.4f} {name}\n")
-                self.spent = 0.0
+                    lines.write(f"{getattr(here, 'spent', 0.0):.4f} {name}\n")
+                here.spent = 0.0
 
     return Compiling()
 
