@@ -1,13 +1,14 @@
 """What the widget's learner makes of a machine that has other things to do.
 
-    python -m benchmarks.busy_machine [--loops 0 1 2] [--seconds 60] [--drill ball] [--label after] [--out FILE]
+    python -m benchmarks.busy_machine [--loops 0 1 2] [--seconds 60] [--drill ball] [--watched] [--label after]
 
 Each run is a process of its own, as a kernel is. It trains with the defaults as the widget does (gentle), beside so
-many endless loops, each in a session of its own, as programs of one's desktop are. Reported, from the call of `start`:
-when training began, when the first version of the learner's own was there, when the policy won .9 of the decided
-matches against random play (counted with at least .3 of all of them won), decisions a second over the whole run, and
-every sentence of the status line. The load of the machine before each run is in the file: other work makes the figures
-say less.
+many endless loops, each in a session of its own, as programs of one's desktop are. Reported, from the call of
+`start`: when training began, when the first version of the learner's own was there, when the policy won .9 of the
+decided matches against random play (counted with at least .3 of all of them won), decisions a second over the whole
+run, and every sentence of the status line. With `--watched` a page of a headless Chromium, which draws in software,
+shows the match meanwhile; its frames a second are reported, too, and the targets that the page shows at the end. The
+load of the machine before each run is in the file: other work makes the figures say less.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 from benchmarks.machine import describe, write
 
 LOOP = "while True: pass"
+PATIENCE = 300  # seconds
 ENOUGH_RATE, ENOUGH_SHARE = 0.9, 0.3
 RUN = """
 import json, sys, time
@@ -74,17 +79,64 @@ def measure(drill: str, seconds: float, loops: int) -> dict[str, object]:
     return {"loops": loops, "load_before": round(load, 2), **json.loads(done.stdout.splitlines()[-1])}
 
 
+def watch(drill: str, seconds: float, loops: int) -> dict[str, object]:
+    """The same in a real kernel, while a page shows the match."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.harness.browser.bare_page import BarePage, KernelProcess
+    from tests.harness.browser.page import launch_chromium
+
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        kernel, browser = KernelProcess(Path(home)), launch_chromium(playwright)
+        others = [subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True) for _ in range(loops)]
+        try:
+            cell = f"from dshq_widget import DrillWidget; w = DrillWidget({drill!r}); w"
+            page = BarePage(kernel, browser, cell, calm=False)
+            page.run_all()
+            widget = page.widget(timeout=PATIENCE)
+            begin = time.monotonic()
+            widget.control("train").click()
+            widget.wait_number("version", lambda version: version >= 1, PATIENCE)
+            first, frames, gaps = time.monotonic() - begin, [], []
+            while time.monotonic() - begin < first + seconds:
+                page.page.wait_for_timeout(1000)
+                frames.append(widget.number("fps"))
+                gaps.append(widget.number("frame-ms"))
+            row = json.loads(page.run("import json; print(json.dumps(w.metrics))"))
+            targets = widget.root.locator(".target[data-reached]").all_inner_texts()
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+            browser.close()
+            kernel.close()
+    return {
+        "loops": loops,
+        "watched": True,
+        "load_before": round(load, 2),
+        "seconds_to_version_1_on_the_page": round(first, 2),
+        "frames_per_second": statistics.median(frames),
+        "frame_ms_95": statistics.median(gaps),
+        "decisions_per_second": round(row["agent_steps"] / row["seconds"]),
+        "win_rate_random": row["win_rate_random"],
+        "processors": row["processors"],
+        "targets": targets,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loops", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--drill", default="ball")
+    parser.add_argument("--watched", action="store_true")
     parser.add_argument("--label", default="after")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     runs = []
     for loops in options.loops:
-        runs.append(measure(options.drill, options.seconds, loops))
+        runs.append((watch if options.watched else measure)(options.drill, options.seconds, loops))
         print(json.dumps({key: value for key, value in runs[-1].items() if key != "texts"}), flush=True)
     result = {"machine": describe(), "label": options.label, "drill": options.drill, "runs": runs}
     if options.out:

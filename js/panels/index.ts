@@ -20,7 +20,7 @@ import { mind } from "./mind/mind";
 import { pace } from "./pace";
 import type { Panel } from "./panel";
 import { quota } from "./quota";
-import { rewards } from "./rewards";
+import { rewards } from "./rewards/rewards";
 import { status } from "./status/status";
 import { training } from "./training";
 import { transport } from "./transport/transport";

@@ -3,11 +3,12 @@
  * Works before any training; a change sets the hyper-parameter `reward_weights`.
  */
 
-import type { DrillSpec } from "../contract/protocol";
-import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../match/scores";
-import { button, control, h, setAttribute, setBalance, setText } from "../ui/dom";
-import { compact, signed } from "../ui/format";
-import type { Panel, PanelView } from "./panel";
+import type { DrillSpec } from "../../contract/protocol";
+import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../../match/scores";
+import { button, control, h, setAttribute, setBalance, setText } from "../../ui/dom";
+import { compact, signed } from "../../ui/format";
+import type { Panel, PanelView } from "../panel";
+import { buildOwnReward } from "./own_reward";
 
 export const rewards: Panel = { applies: ({ model }) => (model.get("drill")?.spec.terms.length ?? 0) > 0, parts: { tab: build } };
 
@@ -26,7 +27,8 @@ const FATES: Record<Group["name"], [who: string, help: string]> = {
 const MOST = 1000; // of a weight, as dshq_widget/contract/settings.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
 
-function build({ session, shown, signal }: PanelView): HTMLElement {
+function build(view: PanelView): HTMLElement {
+  const { session, shown, signal } = view;
   const about = h("span", { class: "caption" });
   const effect = h("p", { class: "help" });
   const lesson = h("p", { class: "lesson", role: "status" });
@@ -37,7 +39,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     rebuild();
   });
   const foot = h("div", { class: "cluster" }, reset, about);
-  const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, effect, lesson, list, sum, foot);
+  const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, effect, lesson, list, sum, foot, buildOwnReward(view));
 
   const spec = () => session.model.get("drill")?.spec;
   const value = (key: string) => session.drafts()[key] ?? session.model.get("config")?.values[key] ?? "";
