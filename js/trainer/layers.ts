@@ -117,6 +117,7 @@ function readFront(sizes: readonly number[]): Front | null {
     if (rows * columns < 2 || ofPlace < 2) return null;
     return {
       kind: "places",
+      work: places * (traits * (ofPlace + reaches) + rows * columns * (reaches + 3)),
       sizes: sizes as Places["sizes"],
       inputs: places * ofPlace,
       features: traits,
