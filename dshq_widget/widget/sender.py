@@ -11,8 +11,10 @@ from typing import Any
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 POLL_SECONDS = 0.1
-MOST_WAITING = 64
-"""Messages that wait for the page."""
+MOST_WAITING, MOST_IN_A_ROW = 64, 8
+"""Messages that wait for the page, and how many of them go before traits and frames have a turn, too: whoever makes
+messages without end, a page that sends nonsense and is told so each time, does not keep them from the others.
+"""
 
 Message = dict[str, Any]
 
@@ -29,6 +31,7 @@ class Sender:
         self.flow = Flow()
         self.messages: deque[Message] = deque()
         self._queueing = threading.Lock()
+        self._in_a_row = 0
         self._changed: set[str] = set()
         self._something_to_do = threading.Event()
 
@@ -74,12 +77,15 @@ class Sender:
         for a frame if there is nothing else to send.
         """
         now = time.monotonic()
-        if keys := self._due(now, running, swap_seconds):
+        turn = self._in_a_row >= MOST_IN_A_ROW
+        self._in_a_row = 0 if turn else self._in_a_row
+        if keys := self._due(now, running, swap_seconds, turn):
             with self.lock:
                 self._changed -= keys
                 self.flow.sent(keys, now)
                 self._send_traits(keys, self.flow.seq)
-        elif self.flow.reachable and (message := self._next() or frame()):
+        elif self.flow.reachable and (message := (turn and frame()) or self._next() or frame()):
+            self._in_a_row += 1
             self._send_message(message)
             self.flow.sent_message(time.monotonic())
         else:
@@ -90,8 +96,8 @@ class Sender:
         with self._queueing:
             return self.messages.popleft() if self.messages else None
 
-    def _due(self, now: float, running: bool, swap_seconds: float) -> set[str]:
-        """Traits to send now; queued messages go first."""
-        if self.messages and self.flow.reachable:
+    def _due(self, now: float, running: bool, swap_seconds: float, turn: bool) -> set[str]:
+        """Traits to send now; queued messages go first, unless it is the traits' turn."""
+        if self.messages and self.flow.reachable and not turn:
             return set()
         return self.flow.due(tuple(self._changed), now, running, swap_seconds)

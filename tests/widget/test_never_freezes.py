@@ -151,6 +151,27 @@ def test_a_step_that_keeps_failing_is_told_once_until_it_works_again():
     assert len(said) == 5
 
 
+def test_lines_without_end_keep_neither_traits_nor_frames_from_the_page():
+    sent: list[str] = []
+    sender = Sender(lambda keys, seq: sent.append("traits"), lambda message: sent.append(message["type"]))
+    sender.flow.received(None, hello=True)
+    for k in range(50):
+        sender.log("error", f"a bad message {k}")
+        if k == 3:
+            sender.changed({"status"})
+        sender.flow.received(sender.flow.seq)
+        sender.send(True, 0.0, lambda: {"type": "FRAME"})
+    assert sent.count("FRAME") >= 2 and sent.count("traits") >= 1 and sent.count("LOG") >= 40
+    files = Sender(lambda keys, seq: None, lambda message: sent.append(message["type"]))
+    files.flow.received(None, hello=True)
+    for _ in range(5):
+        files.put({"type": "POLICY_FILE"})
+    sent.clear()
+    for _ in range(5):
+        files.send(True, 0.0, lambda: {"type": "FRAME"})
+    assert sent == ["POLICY_FILE"] * 5, "a few go at once, in their order"
+
+
 def test_a_full_queue_keeps_the_files_that_somebody_waits_for():
     sender = Sender(lambda keys, seq: None, lambda message: None)
     sender.put({"type": "POLICY_FILE"})
