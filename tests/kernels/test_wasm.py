@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import llvmlite.binding as llvm
 import numba
@@ -131,11 +133,26 @@ def test_a_module_is_small_exports_its_verbs_in_order_and_is_made_once(own_cache
     assert list(own_cache.glob("*.wasm*")) == [file], "another target has another key, and a failure leaves nothing"
 
 
+def test_pages_that_ask_at_once_wait_for_one_compiler(own_cache, monkeypatch):
+    begun = []
+
+    def slowly(work):
+        begun.append(work)
+        time.sleep(0.2)
+        return [object_of("define void @look() { ret void }")] * 2
+
+    monkeypatch.setattr(wasm, "_object_files", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(wasm.compiled_module, "any", ["look"], wasm.DRILL_DATA, k % 2 == 1) for k in range(8)]
+        assert len({one.result() for one in asked}) == 1
+    assert len(begun) == 1
+
+
 def test_another_numba_is_refused_with_a_sentence():
     assert known(numba.__version__) == "" and known(f"{NUMBA[-1]}.7") == ""
     bent = "import numba, sys; numba.__version__ = '0.99.1'"
     run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
-    work = json.dumps({"module": "json", "names": [], "relaxed": False})
+    work = json.dumps({"module": "json", "names": []})
     run = subprocess.run(
         [sys.executable, "-c", f"{bent}; {run_it}"], input=work, capture_output=True, text=True, timeout=300
     )

@@ -12,6 +12,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
 """Addresses: the constants of a drill's module, those of the learner's, and the end of the stack, which grows down to
 64 KiB. The memory from there on is the host's to divide."""
 STACK_BOTTOM = 1 << 16
+
+_one_at_a_time = threading.Lock()
 
 
 def drill_module(source: str, spec: Mapping[str, Any], relaxed: bool = False) -> bytes:
@@ -53,9 +56,10 @@ def compiled_module(module: str, names: Sequence[str], data_at: int, relaxed: bo
     """
     work = {"module": module, "names": list(names)}
     paths = [_path([numba.__version__, work, kind], names, data_at) for kind in (False, True)]
-    if not paths[relaxed].exists():
-        for path, code in zip(paths, _object_files(work), strict=True):
-            write_whole(path, linked(code, names, data_at))
+    with _one_at_a_time:  # several pages may ask at once
+        if not paths[relaxed].exists():
+            for path, code in zip(paths, _object_files(work), strict=True):
+                write_whole(path, linked(code, names, data_at))
     return paths[relaxed].read_bytes()
 
 
