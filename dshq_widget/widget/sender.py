@@ -74,22 +74,26 @@ class Sender:
 
     def send(self, running: bool, swap_seconds: float, frame: Callable[[], Message | None]) -> None:
         """Send what is due, at most one message, then sleep for the shortest time between messages. `frame` is called
-        for a frame if there is nothing else to send.
+        for a frame if there is nothing else to send, and after `MOST_IN_A_ROW` others.
         """
         now = time.monotonic()
         turn = self._in_a_row >= MOST_IN_A_ROW
-        self._in_a_row = 0 if turn else self._in_a_row
+        self._in_a_row = 0 if turn else self._in_a_row + 1
+        picture = frame() if turn and self.flow.reachable else None
         if keys := self._due(now, running, swap_seconds, turn):
             with self.lock:
                 self._changed -= keys
                 self.flow.sent(keys, now)
                 self._send_traits(keys, self.flow.seq)
-        elif self.flow.reachable and (message := (turn and frame()) or self._next() or frame()):
-            self._in_a_row += 1
+        elif self.flow.reachable and (message := picture or self._next() or frame()):
+            picture = None
             self._send_message(message)
             self.flow.sent_message(time.monotonic())
         else:
             return
+        if picture is not None:
+            self._send_message(picture)
+            self.flow.sent_message(time.monotonic())
         time.sleep(SEND_SECONDS)
 
     def _next(self) -> Message | None:
