@@ -20,6 +20,7 @@ from tests.harness.browser.watching import SMALL, TRAINED, begin, inject, learns
 pytestmark = pytest.mark.browser
 
 END_SECONDS = 30  # it takes less than one; a busy machine takes its time
+PLAY_AGAIN = "Start dshq play again"
 
 
 def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
@@ -39,7 +40,7 @@ def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
             assert children
             process.send_signal(signal.SIGTERM)
             assert process.wait(END_SECONDS) == 0
-            stands_alone(widget)
+            stands_alone(widget, PLAY_AGAIN)
             assert psutil.wait_procs(children, END_SECONDS)[1] == []
             assert process.stdout.read() == ""
             page.context.close()
@@ -138,7 +139,7 @@ def test_the_kernel_dies_and_the_match_goes_on(plain_chromium, open_page: OpenPa
     opened, widget = begin(open_page, plain_chromium)
     process = int(opened.kernel.run("import os; print(os.getpid())"))
     os.kill(process, signal.SIGKILL)
-    stands_alone(widget)
+    stands_alone(widget, PLAY_AGAIN)
 
 
 def test_a_page_that_was_cut_off_connects_again(plain_chromium, open_page: OpenPage):

@@ -150,7 +150,7 @@ OUTSIDE = """root => {
 }"""
 OVERLAPS = """root => {
     const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, .fps, button > *)")];
-    const shown = parts.filter(part => part.checkVisibility());
+    const shown = parts.filter(part => part.checkVisibility() && !part.closest(".unseen"));
     const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
     const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
     return shown.flatMap((part, k) => shown.slice(k + 1)
@@ -180,7 +180,8 @@ def test_a_long_return_leaves_the_other_parts_of_the_board_their_places(shared_p
                 root.querySelector(".fps").textContent = "100 fps";
                 const end = root.querySelector(".scoreboard").getBoundingClientRect().right;
                 const right = part => part.getBoundingClientRect().right;
-                const out = [...root.querySelectorAll(".scoreboard *")].filter(part => right(part) > end);
+                const seen = [...root.querySelectorAll(".scoreboard *")].filter(part => !part.closest(".unseen"));
+                const out = seen.filter(part => right(part) > end);
                 return [...({OVERLAPS})(root), ...out.map(part => `${{part.outerHTML}} sticks out`)];
             }}"""
         )

@@ -87,12 +87,12 @@ def plays_on(widget: WidgetPage, renderer: str, thread: str) -> str:
     return reason
 
 
-def stands_alone(widget: WidgetPage) -> None:
+def stands_alone(widget: WidgetPage, advice: str = "Run the cell that makes the widget again") -> None:
     """The kernel is disconnected: the page says so and what to do, and the match continues."""
     widget.wait_attribute("status", lambda status: status == "disconnected")
     banner = widget.root.get_by_role("alert")
     assert "Kernel disconnected" in banner.inner_text()
-    assert "Run the cell that makes the widget again" in banner.inner_text()
+    assert advice in banner.inner_text()
     assert ticks_on(widget)
 
 
