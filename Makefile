@@ -17,7 +17,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 
-.PHONY: setup lab torch hub test test-all test-peers quick checks compiled bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
+.PHONY: setup lab torch hub test test-all test-peers quick units checks compiled bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
 
 # What every verb but `lab`, `torch` and `hub` needs.
@@ -55,8 +55,10 @@ test-peers: ready .venv/.peers
 # Linters, type checkers and the tests of single units: no browser, nothing compiled.
 quick:
 	$(TOGETHER) ready
-	@$(MAKE) --no-print-directory -j 2 checks
-	$(BIN)/python -m pytest -n 2 --quick $(ARGS)
+	@$(MAKE) --no-print-directory -j 3 units checks
+
+units: ready
+	$(BIN)/python -m pytest --quick $(ARGS)
 
 checks: lint-python lint-page vitest
 
