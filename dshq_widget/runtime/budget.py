@@ -66,7 +66,7 @@ def processor_seconds(root: str = "/") -> tuple[float, float]:
     """
     ran = waited = 0.0
     for path in Path(root, "proc/self/task").glob("*/schedstat"):
-        words = (_text(path) or "").split()
+        words = (text_of(path) or "").split()
         if len(words) == 3:
             ran, waited = ran + float(words[0]) / 1e9, waited + float(words[1]) / 1e9
     return ran, waited
@@ -81,7 +81,7 @@ def _affinity() -> float:
 def _groups(root: str, controller: str) -> Iterator[Path]:
     """Every directory that can limit `controller` for this process, from its own group up to the mount."""
     base = Path(root, "sys/fs/cgroup")
-    for line in (_text(Path(root, "proc/self/cgroup")) or "").splitlines():
+    for line in (text_of(Path(root, "proc/self/cgroup")) or "").splitlines():
         _, controllers, path = line.split(":", 2)
         names = controllers.split(",")
         if controllers == "":
@@ -97,28 +97,28 @@ def _groups(root: str, controller: str) -> Iterator[Path]:
 
 
 def _cpu_quota(group: Path) -> float:
-    words = (_text(group / "cpu.max") or "").split()  # version 2: "50000 100000" or "max 100000"
+    words = (text_of(group / "cpu.max") or "").split()  # version 2: "50000 100000" or "max 100000"
     if len(words) != 2:
-        words = [_text(group / "cpu.cfs_quota_us") or "", _text(group / "cpu.cfs_period_us") or ""]
+        words = [text_of(group / "cpu.cfs_quota_us") or "", text_of(group / "cpu.cfs_period_us") or ""]
     quota, period = (_number(word) for word in words)
     return quota / period if 0 < quota < UNLIMITED and 0 < period < UNLIMITED else UNLIMITED
 
 
 def _memory_maximum(group: Path) -> float:
-    return min(_number(_text(group / "memory.max")), _number(_text(group / "memory.limit_in_bytes")))
+    return min(_number(text_of(group / "memory.max")), _number(text_of(group / "memory.limit_in_bytes")))
 
 
 def _memory_used(group: Path) -> float:
     """Bytes that a group cannot release; unused file cache does not count."""
     for used, idle in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
-        if (total := _text(group / used)) is not None:
-            words = (_text(group / "memory.stat") or "").split()
+        if (total := text_of(group / used)) is not None:
+            words = (text_of(group / "memory.stat") or "").split()
             return float(total) - float(dict(zip(words[::2], words[1::2], strict=False)).get(idle, 0))
     return 0.0
 
 
 def _meminfo(root: str, key: str) -> float:
-    for line in (_text(Path(root, "proc/meminfo")) or "").splitlines():
+    for line in (text_of(Path(root, "proc/meminfo")) or "").splitlines():
         if line.startswith(key + ":"):
             return float(line.split()[1]) * 1024
     return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
@@ -133,8 +133,9 @@ def _number(text: str | None) -> float:
     return number if number > 0 else UNLIMITED
 
 
-def _text(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """What one of the system's files says, without blanks around it; None if it is absent or unreadable."""
     try:
         return path.read_text().strip()
-    except OSError:  # Absent or unreadable: no limit from this source.
+    except OSError:
         return None

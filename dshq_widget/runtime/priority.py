@@ -15,10 +15,11 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 
-from dshq_widget.runtime.budget import processor_seconds
+from dshq_widget.runtime.budget import processor_seconds, text_of
 
 FLOOR = 0.5
 """Processors below which others take too much (contract/metrics.py, `processors`)."""
@@ -35,7 +36,7 @@ REPORT_LOOKS = 3
 """Looks in a row with too little before it is reported, and looks between two reports."""
 NAMED = 2
 """Most processes that a report names."""
-AUTOGROUP_SWITCH = "/proc/sys/kernel/sched_autogroup_enabled"
+AUTOGROUP_SWITCH = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 Report = Callable[[float, dict[str, float] | None], object]
 """Called with the processors that this process has, and those that others have, by their names, as far as it may see
@@ -60,7 +61,7 @@ class Priority:
         the watchdog end it then, not a signal to the group.
         """
         if self._gentle:
-            if _text(AUTOGROUP_SWITCH) == "1" and os.getsid(0) != os.getpid():
+            if text_of(AUTOGROUP_SWITCH) == "1" and os.getsid(0) != os.getpid():
                 os.setsid()
             self._apply(FIRST_LEVEL)
         threading.Thread(target=self._keep, name="dshq-priority", daemon=True).start()
@@ -140,11 +141,3 @@ def _used() -> dict[int, tuple[str, float]]:
         if name and times:
             found[process.pid] = (name, times.user + times.system)
     return found
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:  # the kernel does not support it
-        return ""

@@ -21,25 +21,11 @@ from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
-from tests.harness.command import answer, dshq
+from tests.harness.command import PATIENCE, answer, dshq, process
 from tests.harness.games.drill_page import LESSON
 
-TIMEOUT = 300  # seconds; a machine that never compiled anything
 SECONDS = 2  # of training
 ENOUGH_STEPS = 5_000_000  # agent steps: two to five seconds of an idle machine
-
-
-def process(*arguments, expect=0):
-    """A command in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert run.returncode == expect, run.stdout + run.stderr
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +65,7 @@ def test_train_reports_what_it_did(trained):
     } <= set(said)
     assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
     assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
-    assert SECONDS / 2 < said["seconds"] < TIMEOUT
+    assert SECONDS / 2 < said["seconds"] < PATIENCE
     assert said["device"] == "cpu" or said["device"].startswith("cuda")
     assert 0.5 < said["metrics"]["entropy"] < 3.5
 

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -13,17 +11,14 @@ from dshq_widget.cli import main
 from dshq_widget.contract import run_file
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
+from tests.harness.command import process
 from tests.harness.games.drill_page import LESSON
 
-TIMEOUT = 300  # seconds
 SMALL = ["--num-envs", "64", "--rollout-length", "8", "--hidden-sizes", "16", "--deterministic", "true"]
 
 
 def dshq(folder, *arguments):
-    command = [sys.executable, "-m", "dshq_widget.cli", "train", *map(str, arguments), "--json"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, cwd=folder)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1])
+    return json.loads(process("train", *arguments, "--json", cwd=folder).stdout.splitlines()[-1])
 
 
 def digest(path):

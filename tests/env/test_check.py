@@ -2,8 +2,6 @@
 # ruff: noqa: F821  (random, random_int, circle and box are words of the rules language)
 
 import json
-import subprocess
-import sys
 from functools import cache
 
 import pytest
@@ -15,6 +13,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
 from dshq_widget.env.check import CHECKS, Subject, inspect, suite
+from tests.harness.command import process
 from tests.harness.games.drill_page import LESSON
 from tests.harness.games.toy_drills import Race
 
@@ -271,27 +270,21 @@ def test_rules_that_do_not_translate_end_the_suite():
     assert not only.ok and "`while` is not in the rules language" in only.text
 
 
-def check(*arguments, expect):
-    line = [sys.executable, "-m", "dshq_widget.cli", "check", *map(str, arguments)]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
-    assert run.returncode == expect, run.stdout + run.stderr
-    return run
-
-
 def test_the_command_line_checks_a_file(tmp_path):
     file = tmp_path / "slider.py"
     file.write_text(LESSON)
-    said = check(file, expect=0).stdout
+    said = process("check", file, expect=0).stdout
     assert "slider passes all checks" in said and len(said.splitlines()) == len(CHECKS) + 2
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.x[i] * 3.0"))
-    (report,) = json.loads(check(file, "--json", expect=1).stdout)["drills"]
+    (report,) = json.loads(process("check", file, "--json", expect=1).stdout)["drills"]
     assert report["drill"] == "slider" and not report["ok"]
     assert [c["name"] for c in report["checks"]] == ["rules", *CHECKS]
     (wrong,) = [c for c in report["checks"] if c["ok"] is False]
     assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"]
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]"))
     line = LESSON.splitlines().index("        o[1, i] = s.x[i]") + 1
-    assert f"slider.py:{line}: in rule 'observe': the state has no field 'xx'" in check(file, expect=1).stdout
+    said = process("check", file, expect=1).stdout
+    assert f"slider.py:{line}: in rule 'observe': the state has no field 'xx'" in said
 
 
 @pytest.mark.parametrize(

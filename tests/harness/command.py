@@ -1,14 +1,20 @@
-"""`dshq` in this process: what it prints and its status, without the second that a process takes to start."""
+"""`dshq` in this process, without the second that a process takes to start, or in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
+import os
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 from dshq_widget.cli import main
 from tests.harness.processes.in_threads import in_threads
+
+PATIENCE = 300
+"""Seconds: a machine that never compiled anything."""
 
 
 class Said(NamedTuple):
@@ -29,6 +35,16 @@ def dshq(*arguments: object, expect: int = 0) -> Said:
             status = int(end.code or 0)
     assert status == expect, out.getvalue() + err.getvalue()
     return Said(status, out.getvalue(), err.getvalue())
+
+
+def process(
+    *arguments: object, expect: int = 0, cwd: str | os.PathLike[str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a verb in a process of its own. Fails unless it ends with status `expect`."""
+    command = [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=cwd)
+    assert run.returncode == expect, run.stdout + run.stderr
+    return run
 
 
 def answer(*arguments: object) -> dict[str, Any]:

@@ -99,35 +99,21 @@ def command(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
     flags = [*sizes, "--workers", "0", "--autosave-seconds", "0.05", "--seconds", "600", "--out", str(out)]
     for _ in range(kills):
         before = whole(folder)
-        with started("train", str(out) if before else "cartpole", *flags) as (process, family):
+        with started("train", str(out) if before else "cartpole", *flags) as run:
             until(lambda before=before: whole(folder) > before, "a save")
             saved = whole(folder)
             time.sleep(dice.uniform(0.0, 0.5))
-            yield (
-                "command line",
-                timed(
-                    lambda process=process: os.kill(process.pid, signal.SIGKILL),
-                    lambda family=family: not family.members(),
-                    "the end of the command's family",
-                ),
-            )
+            yield "command line", run.killed()
             assert whole(folder) >= saved
 
 
 def play(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
     """`dshq play`, from its first moment on."""
     for _ in range(kills):
-        with started("play", "cartpole", "--no-browser") as (process, family):
-            assert process.stdout is not None and process.stdout.readline().startswith("http://127.0.0.1:")
+        with started("play", "cartpole", "--no-browser") as run:
+            assert run.process.stdout is not None and run.process.stdout.readline().startswith("http://127.0.0.1:")
             time.sleep(dice.uniform(0.0, 0.5))
-            yield (
-                "play server",
-                timed(
-                    lambda process=process: os.kill(process.pid, signal.SIGKILL),
-                    lambda family=family: not family.members(),
-                    "the end of the server's family",
-                ),
-            )
+            yield "play server", run.killed()
 
 
 def league(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
@@ -144,18 +130,11 @@ def league(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
     total = store.close_round(number, rounds.anchors_of("ball", []))
     for _ in range(kills):
         known = {row.id: (row.wins, row.draws, row.losses) for row in store.results(number)}
-        with started("league", "serve", "--db", url, "--port", "0") as (process, family):
-            assert process.stdout is not None and "The league is at" in process.stdout.readline()
+        with started("league", "serve", "--db", url, "--port", "0") as run:
+            assert run.process.stdout is not None and "The league is at" in run.process.stdout.readline()
             until(lambda known=known: len(known) < store.progress(number)[0] or len(known) == total, "a block")
             time.sleep(dice.uniform(0.0, 0.3))
-            yield (
-                "league",
-                timed(
-                    lambda process=process: os.kill(process.pid, signal.SIGKILL),
-                    lambda family=family: not family.members(),
-                    "the end of the league's family",
-                ),
-            )
+            yield "league", run.killed()
         now = {row.id: (row.wins, row.draws, row.losses) for row in store.results(number)}
         assert known.items() <= now.items() and store.progress(number) == (len(now), total)
         assert all(sum(result) == rounds.GAMES for result in now.values())
@@ -168,7 +147,7 @@ class started:
     def __init__(self, *arguments: str) -> None:
         self.arguments, self.family = arguments, Family()
 
-    def __enter__(self) -> tuple[subprocess.Popen[str], Family]:
+    def __enter__(self) -> started:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dshq_widget.cli", *self.arguments],
             stdout=subprocess.PIPE,
@@ -178,7 +157,15 @@ class started:
             cwd=ROOT,
             env=self.family.environment,
         )
-        return self.process, self.family
+        return self
+
+    def killed(self) -> float:
+        """Kill the command alone: the seconds until all that it started has gone."""
+        return timed(
+            lambda: os.kill(self.process.pid, signal.SIGKILL),
+            lambda: not self.family.members(),
+            f"the end of the family of {self.arguments[0]}",
+        )
 
     def __exit__(self, *_: object) -> None:
         self.family.kill()
