@@ -88,9 +88,9 @@ class SharedBlock:
 
     def close(self) -> None:
         """Release the descriptor now, and the mapping with the last array made from it. Closing twice is fine."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        fd, self.fd = self.fd, -1  # first: another thread may close it, too
+        if fd >= 0:
+            os.close(fd)
             self._bytes = None
 
     def _open_bytes(self) -> np.ndarray:

@@ -37,6 +37,11 @@ READS_PER_TURN = 16  # of 64 kB, so that one child cannot starve the others
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
+LOST: list[selectors.BaseSelector] = []
+"""Selectors whose descriptor somebody else closed, kept for good: one that is collected closes that number again, and
+by then it is another file's.
+"""
+
 log = logging.getLogger(__name__)
 
 
@@ -321,7 +326,6 @@ class Supervisor:
         self._owner = os.getpid()
         self._requests: SimpleQueue = SimpleQueue()
         self._selector = selectors.DefaultSelector()
-        self._lost: list[selectors.BaseSelector] = []
         self._children: set[Child] = set()
         self._closing = False
         self._gate = threading.Lock()  # no requests are accepted after the request to close
@@ -406,11 +410,9 @@ class Supervisor:
         self._selector.register(self._bell, selectors.EVENT_READ, lambda: os.read(self._bell, 4096))
 
     def _watch_anew(self) -> None:
-        """A new selector for the descriptors that are still open. The old one is kept: its own descriptor, which it
-        would close in its end, may be somebody else's by now.
-        """
+        """A new selector for the descriptors that are still open."""
         watched = [key for key in self._selector.get_map().values() if key.fd != self._bell]
-        self._lost.append(self._selector)
+        LOST.append(self._selector)
         self._selector = selectors.DefaultSelector()
         for key in watched:
             with contextlib.suppress(OSError):  # that one is closed; its process's end is noticed all the same

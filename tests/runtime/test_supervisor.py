@@ -1,5 +1,6 @@
 """The supervisor: messages both ways, errors in a sentence, replacement, health, and nothing that grows."""
 
+import gc
 import logging
 import os
 import signal
@@ -282,6 +283,30 @@ def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, w
     for one in (child, again):
         one.stop()
         assert one.join(PATIENCE)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="epoll's descriptor")
+def test_a_number_that_somebody_else_closed_and_took_again_stays_open(ears, tmp_path, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("dshq_widget.runtime.supervisor"), "disabled", True)  # records keep frames
+    supervisor = Supervisor()
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    taken: list[int] = []
+
+    def close() -> None:
+        number = supervisor._selector.fileno()
+        os.close(number)
+        while number not in taken:
+            taken.append(os.open(tmp_path, os.O_RDONLY))
+
+    supervisor._ask(close)
+    child.send({"type": "ECHO", "word": "still there"})
+    ears.wait_for("ECHO", word="still there")
+    supervisor.close()
+    del supervisor, child, close
+    gc.collect()
+    for number in taken:
+        os.close(number)
 
 
 def test_close_is_final_and_may_be_repeated(ears):
