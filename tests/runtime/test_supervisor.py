@@ -288,22 +288,22 @@ def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, w
 @pytest.mark.skipif(sys.platform != "linux", reason="epoll's descriptor")
 def test_a_number_that_somebody_else_closed_and_took_again_stays_open(ears, tmp_path, monkeypatch):
     monkeypatch.setattr(logging.getLogger("dshq_widget.runtime.supervisor"), "disabled", True)  # records keep frames
-    supervisor = Supervisor()
-    child = supervisor.start(PROBE, **ears.callbacks)
+    held = [Supervisor()]
+    child = held[0].start(PROBE, **ears.callbacks)
     ears.wait_for("READY")
     taken: list[int] = []
 
     def close() -> None:
-        number = supervisor._selector.fileno()
+        number = held[0]._selector.fileno()
         os.close(number)
         while number not in taken:
             taken.append(os.open(tmp_path, os.O_RDONLY))
 
-    supervisor._ask(close)
+    held[0]._ask(close)
     child.send({"type": "ECHO", "word": "still there"})
     ears.wait_for("ECHO", word="still there")
-    supervisor.close()
-    del supervisor, child, close
+    held.pop().close()
+    del child
     gc.collect()
     for number in taken:
         os.close(number)
