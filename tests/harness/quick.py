@@ -22,6 +22,7 @@ QUICK = (
     "policy/test_export_json.py",
     "project/test_costs.py",
     "project/test_imports.py",
+    "project/test_lines.py",
     "project/test_ppo_details.py",
     "project/test_typescript_imports.py",
     "runtime/test_budget.py",
