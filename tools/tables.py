@@ -6,6 +6,7 @@ a test holds them equal to their sources.
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
 from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT, UPDATE
 from dshq_widget import algorithms
-from dshq_widget.algorithms import algorithm, settings_read
+from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import controls, presets, protocol, run_file, sections, settings
-from dshq_widget.contract.metrics import MACHINE_METRICS, METRIC_CATEGORIES, METRICS, REWARD_TERM
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
 from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, run, schedule, succession
@@ -56,7 +57,7 @@ def tables_ts() -> str:
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
         "METRICS": {name: dataclasses.asdict(METRICS[name]) for name in EXPLAINED},
-        "MACHINE_METRICS": MACHINE_METRICS,
+        "MACHINE_METRICS": [name for name in METRICS if of_machine(name)],
         "REWARD_TERM": dataclasses.asdict(REWARD_TERM),
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
@@ -196,15 +197,13 @@ def contract_md() -> str:
         + ": those that it does not name are the drill's own, fitted to the machine.",
         _table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
         "## Metrics",
-        "Flat names. Each reward term of the drill adds `reward_<term>`: " + REWARD_TERM.text,
+        "Flat names, of every run; those of each algorithm are in [algorithms.md](algorithms.md). Each reward term of "
+        "the drill adds `reward_<term>`: " + REWARD_TERM.text,
     ]
+    own = {name for each in algorithms.algorithms.values() for name in each.metrics}
     for category in METRIC_CATEGORIES:
-        rows = [
-            (f"`{name}`", metric.unit, {True: "rise", False: "fall", None: ""}[metric.should_rise], metric.text)
-            for name, metric in METRICS.items()
-            if metric.category == category
-        ]
-        parts += [f"### {category}", _table(("name", "unit", "should", "meaning"), rows)]
+        shared = {k: metric for k, metric in METRICS.items() if metric.category == category and k not in own}
+        parts += [f"### {category}", _metrics(shared)]
     parts += [
         "## The show",
         "Trait `show`, defaults: "
@@ -241,6 +240,14 @@ def contract_md() -> str:
         lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
         parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), lines)]
     return "\n\n".join(parts) + "\n"
+
+
+def _metrics(metrics: Mapping[str, Metric]) -> str:
+    rows = [
+        (f"`{name}`", metric.unit, {True: "rise", False: "fall", None: ""}[metric.should_rise], metric.text)
+        for name, metric in metrics.items()
+    ]
+    return _table(("name", "unit", "should", "meaning"), rows)
 
 
 def _tab(panel: str) -> str:
@@ -280,8 +287,7 @@ def algorithms_md() -> str:
     for each in known:
         if each.settings is not None:
             shared = ", ".join(
-                f"`{key}`" + " (at the next start)" * ((each.name, key) in settings_read.AT_START)
-                for key in settings_read.keys(each.name)
+                f"`{key}`" + " (at the next start)" * (key in each.at_start) for key in each.shared_settings
             )
             parts += [
                 f"## Settings of {each.name}",
@@ -302,6 +308,7 @@ def algorithms_md() -> str:
                     ],
                 ),
             ]
+        parts += [f"## Metrics of {each.name}", _metrics(each.metrics)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,12 +1,16 @@
 """The algorithms, one folder each with its losses, learners and runs.
 
-`algorithms` is the registry: to add one, write its folder and list its `ALGORITHM` here.
+`algorithms` is the registry: to add one to the package, write its folder and list its `ALGORITHM` here. One of your own
+needs neither: give it to `Trainer(algorithm=MINE)`, to `dshq train --algorithm module:NAME`, or install it under the
+entry point `dshq_widget.algorithms` (docs/own_algorithm.md).
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib import metadata
 from typing import Any
 
 from dshq_widget.algorithms.algorithm import Algorithm
@@ -14,22 +18,61 @@ from dshq_widget.algorithms.dreamer import ALGORITHM as DREAMER
 from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
-from dshq_widget.contract.run_file import ALGORITHM_SECTIONS
 from dshq_widget.contract.settings import ConfigError, nearest
 
 algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE, DREAMER)}
 
+ENTRY_POINTS = "dshq_widget.algorithms"
+"""The group of entry points of installed packages; the name is the algorithm's, the object an `Algorithm`."""
 ENGINES = ("local", "page", "ray")
 """Where games may be played: on this machine, in the page, on a Ray cluster."""
 
 
+def register(algorithm: Algorithm) -> Algorithm:
+    """Make `algorithm` known in this process, also in the place of an earlier one that a notebook's cell made. Raises
+    ValueError for the name of one of the package.
+    """
+    known = algorithms.get(algorithm.name)
+    if known in (PPO, SPO, GATE, DREAMER) and known is not algorithm:
+        raise ValueError(f"there is an algorithm {algorithm.name!r} in the package: give yours another name")
+    algorithms[algorithm.name] = algorithm
+    return algorithm
+
+
 def get(name: str) -> Algorithm:
-    """The algorithm called `name`. Raises ValueError for an unknown one."""
+    """The algorithm called `name`, here or in an installed package. Raises ValueError for an unknown one."""
     if name not in algorithms:
+        for entry in metadata.entry_points(group=ENTRY_POINTS, name=str(name)):
+            return register(_checked(entry.load(), entry.value))
         near = get_close_matches(str(name), algorithms, 1, cutoff=0.4)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"there is no algorithm {name!r}. Known algorithms: {', '.join(algorithms)}.{hint}")
     return algorithms[name]
+
+
+def chosen(algorithm: str | Algorithm) -> Algorithm:
+    """What a person chose: an algorithm, a name, or `module:NAME`, whose module is imported, and which is known from
+    now on. Never for the name in a file: a file runs no code. Raises ValueError.
+    """
+    if isinstance(algorithm, Algorithm):
+        return register(algorithm)
+    module, colon, name = algorithm.partition(":")
+    if not colon:
+        return get(algorithm)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"wanted an algorithm like my_module:ALGORITHM, got {algorithm!r}: {error}; run where Python finds the "
+            "module"
+        ) from error
+    return register(_checked(found, algorithm))
+
+
+def _checked(found: Any, name: str) -> Algorithm:
+    if not isinstance(found, Algorithm):
+        raise ValueError(f"wanted an Algorithm (dshq_widget.algorithms.algorithm) in {name!r}, got {found!r:.60}")
+    return found
 
 
 def engine(name: str, ray_address: str, algorithm: Algorithm) -> dict[str, str]:
@@ -49,11 +92,10 @@ def section(given: Mapping[str, Mapping[str, Any]] | None, algorithm: Algorithm)
     """The settings of `algorithm` among those of several; the others are ignored. Raises ConfigError for settings that
     stand under no algorithm's name.
     """
-    known = {*algorithms, *ALGORITHM_SECTIONS}
     for name, values in (given or {}).items():
-        if name not in known or not isinstance(values, Mapping):
+        if name not in algorithms or not isinstance(values, Mapping):
             raise ConfigError(
                 "algorithm_settings must be like {'gate': {...}}, "
-                f"got {name!r}: {values!r:.60}{nearest(name, sorted(known))}"
+                f"got {name!r}: {values!r:.60}{nearest(name, sorted(algorithms))}"
             )
     return (given or {}).get(algorithm.name, {})

@@ -1,4 +1,4 @@
-"""The interface of an algorithm to the trainer: a name, and a function that starts the processes of a run."""
+"""What an algorithm declares: a name, a function that starts the processes of a run, and all that others show of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dshq_widget.contract import sections
+from dshq_widget.contract import metrics, sections, settings
+from dshq_widget.contract.curves import Curve
+from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.sections import Section
 
 if TYPE_CHECKING:
@@ -112,12 +114,18 @@ class PlayedByProcess:
     """Raises RuntimeError for what is missing on this machine."""
 
 
+EVERY_RUN = ("seed", "pace", "evaluate_seconds", "autosave_seconds")
+"""The shared settings that the loop and the evaluator of every run read."""
+
+
 @dataclass(frozen=True)
 class Algorithm:
-    """One row of the registry."""
+    """All that is said of an algorithm anywhere: nothing outside its folder names it, but one line of the registry.
+    Raises ValueError for a setting that is not there, or a metric whose name means something else already.
+    """
 
     name: str
-    """Its name in `Trainer(algorithm=...)`."""
+    """Its name in `Trainer(algorithm=...)`, and the section of its own settings."""
     start: Start
     settings: type[Section] | None = None
     """Its own settings (contract/sections.py); their section has the algorithm's name. None: it has none. `start` finds
@@ -135,6 +143,14 @@ class Algorithm:
     """Its own settings that give it the network of these layers. They win over those of a file: an older one may not
     have them.
     """
+    reads: tuple[str, ...] | None = None
+    """The shared settings (contract/settings.py) that it reads besides `EVERY_RUN`; the page shows these. None: all."""
+    at_start: frozenset[str] = frozenset()
+    """Those of them that it reads once, where other algorithms take a change while they train."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """What it reports beyond the metrics of every run."""
+    curves: tuple[Curve, ...] = ()
+    """The charts of these."""
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
@@ -150,6 +166,40 @@ class Algorithm:
     """None: the page plays the network that is published."""
     prepare: Callable[[Any, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
+
+    def __post_init__(self) -> None:
+        for key in {*(self.reads or ()), *self.at_start, *self.defaults, *self.fixed} - {*settings.FIELDS}:
+            raise ValueError(
+                f"{self.name} names a shared setting {key!r} that is not there{settings.nearest(key, settings.FIELDS)}"
+            )
+        metrics.declare(self.metrics, self.name)
+        for name in {name for curve in self.curves for name in curve.lines}:
+            if metrics.metric_named(name) is None:
+                raise ValueError(f"{self.name} has a curve of {name!r}, which is no metric: declare it in `metrics`")
+
+    @property
+    def shared_settings(self) -> list[str]:
+        """The shared settings that it reads, in the order of settings.py."""
+        used = settings.FIELDS if self.reads is None else {*EVERY_RUN, *self.reads}
+        return [key for key in settings.FIELDS if key in used]
+
+    def effect(self, key: str) -> str:
+        """When a change of a setting takes effect: of a shared one, or of its own, called `name.key`."""
+        section, _, own = key.rpartition(".")
+        if section:
+            assert self.settings is not None, key
+            return str(sections.fields(self.settings)[own]["effect"])
+        return settings.RESTART if key in self.at_start else str(settings.FIELDS[key]["effect"])
+
+    def schema(self) -> dict[str, dict[str, Any]]:
+        """`settings.schema` of the shared settings that it reads."""
+        whole = settings.schema()
+        return {key: {**whole[key], "effect": self.effect(key)} for key in self.shared_settings}
+
+    @property
+    def plays_alone(self) -> bool:
+        """Whether its policy is the network in its file. Else that network stands in for it, and plays at random."""
+        return self.played is None
 
     def require(self, feature: str) -> None:
         """Raises Refused, with the declared sentence, if the algorithm does not have this feature."""
@@ -175,10 +225,9 @@ class Algorithm:
 
     def check_file(self, saved: Checkpoint, name: str) -> None:
         """Raises CheckpointError for a file whose policy only another algorithm can play."""
-        from dshq_widget.policy.checkpoint import WITH_A_STAND_IN, CheckpointError
+        from dshq_widget.policy.checkpoint import CheckpointError
 
-        alone = {*WITH_A_STAND_IN, *([self.name] if self.played else [])}
-        if saved.algorithm != self.name and alone & {saved.algorithm, self.name}:
+        if saved.algorithm != self.name and (saved.stands_in or not self.plays_alone):
             raise CheckpointError(
                 f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
             )

@@ -45,6 +45,17 @@ def parser(verbs: Iterable[Verb]) -> Parser:
     return dshq
 
 
+def know_algorithm(arguments: list[str]) -> None:
+    """Make the algorithm after `--algorithm` known before the options are read: one of your own, `module:NAME`, has
+    flags, too. Raises ValueError where it cannot be imported.
+    """
+    first = Parser(add_help=False, allow_abbrev=False)
+    first.add_argument("--algorithm", nargs="?")
+    named = first.parse_known_args(arguments)[0].algorithm
+    if named is not None:
+        algorithms.chosen(named)
+
+
 def _train(verb: Parser) -> None:
     verb.add_argument(
         "start",
@@ -56,7 +67,8 @@ def _train(verb: Parser) -> None:
     _drill(verb)
     verb.add_argument(
         "--algorithm",
-        help=f"{', '.join(algorithms.algorithms)} (default: that of the .dshq file, else what the drill declares)",
+        help=f"{', '.join(algorithms.algorithms)}, or one of your own, module:NAME (default: that of the .dshq file, "
+        "else what the drill declares)",
     )
     verb.add_argument(
         "--seconds",

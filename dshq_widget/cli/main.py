@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
-from dshq_widget.cli.arguments import UsageError, parser
+from dshq_widget.cli.arguments import UsageError, know_algorithm, parser
 from dshq_widget.cli.grades import grades
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
+        know_algorithm(arguments)
         options = parser(VERBS).parse_args(arguments)
         result = options.run(options)
     except (ValueError, FileNotFoundError) as error:

@@ -43,8 +43,7 @@ class Plan:
 
 def of(options: argparse.Namespace) -> Plan:
     """The plan of these options. Raises UsageError or ConfigError."""
-    known = sorted({*run_file.ALGORITHM_SECTIONS, *_with_settings()})
-    file = run_file.read(options.config, known) if options.config else run_file.RunFile()
+    file = run_file.read(options.config, _with_settings()) if options.config else run_file.RunFile()
     flags = {"drill": options.start, "drill_file": options.drill}
     named = ("algorithm", "out", "latest", "log_dir", "track", "engine", "ray_address")
     flags |= {key: getattr(options, key) for key in named}
@@ -58,6 +57,13 @@ def of(options: argparse.Namespace) -> Plan:
     hyper = {key: value for key in keys if (value := getattr(options, key, None)) is not None}
     flagged = settings.canonical(hyper, settings.TrainConfig())
     algorithm = run.get("algorithm")
+    if algorithm is not None:
+        if options.algorithm is None and ":" in algorithm:
+            raise UsageError(
+                f"{options.config!r} names the algorithm {algorithm}, whose module would run: give that yourself, "
+                f"--algorithm {algorithm}"
+            )
+        algorithm = algorithms.chosen(algorithm).name
     own: dict[str, Any] = {}
     for name in _with_settings() if algorithm is None else [algorithm]:
         own[name] = {**file.algorithms.get(name, {}), **_own_flags(options, name)}

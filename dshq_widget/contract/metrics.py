@@ -1,10 +1,12 @@
-"""Every metric by its flat name: category, unit, help, and whether it should rise. A new one is a line here; its
-chart, a line in js/panels/charts/curves.ts.
+"""The metrics of every run by their flat names: category, unit, help, and whether they should rise. An algorithm
+declares its own beside them (`declare`). The chart of a new one is a line in js/panels/charts/curves.ts, an algorithm's
+own a `Curve` (curves.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,40 +30,11 @@ METRICS: dict[str, Metric] = {
     "approx_kl": Metric(
         "TRAINER", "nats", "How far one update moved the policy (KL divergence); it should stay small and steady."
     ),
-    "clip_fraction": Metric("TRAINER", "share", "Share of agent steps whose probability ratio was clipped."),
     "explained_variance": Metric(
         "TRAINER", "share", "Share of the returns' variance that the value estimate predicts; 1 is perfect.", True
     ),
-    "training_reward": Metric(
-        "TRAINER", "reward", "Mean training reward of a batch: of gate signals and actual rewards.", True
-    ),
-    "temperature": Metric("TRAINER", "reward", "How much better a particle must be to outweigh others; learned."),
-    "alpha": Metric("TRAINER", "", "Weight of the trust region around the target network's policy; learned."),
-    "loss_temperature": Metric("TRAINER", "", "Loss that the temperature minimises."),
-    "loss_alpha": Metric("TRAINER", "", "Loss that alpha minimises; it stays near zero."),
-    "loss_world_model": Metric("TRAINER", "", "Loss of the world model: all its parts, weighted.", False),
-    "loss_image": Metric("TRAINER", "shade^2", "Squared error of reconstructed frames, summed over a frame.", False),
-    "loss_reward": Metric("TRAINER", "nats", "Cross entropy of the world model's reward.", False),
-    "loss_continue": Metric("TRAINER", "nats", "Cross entropy of whether an episode goes on.", False),
-    "loss_critic": Metric("TRAINER", "nats", "Cross entropy of the critic against imagined returns.", False),
-    "surprise": Metric(
-        "TRAINER", "nats", "How far a frame moves what the world model expected of it (KL divergence).", False
-    ),
-    "posterior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent once its frame is seen."),
-    "prior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent before its frame is seen."),
-    "imagined_return": Metric("TRAINER", "reward", "Mean return that the actor earns in imagination."),
-    "return_scale": Metric("TRAINER", "reward", "Spread of imagined returns, by which advantages are divided."),
     "grad_norm": Metric("TRAINER", "", "Gradient norm before clipping."),
-    "validation_absolute_error": Metric(
-        "TRAINER", "", "Largest absolute difference of a gradient entry from the torch reference, when checked."
-    ),
-    "validation_relative_error": Metric(
-        "TRAINER",
-        "share",
-        "The same difference relative to the entry, or to the scale of the whole gradient if that is larger.",
-    ),
     "learning_rate": Metric("TRAINER", "", "Current step size of Adam."),
-    "clip_epsilon": Metric("TRAINER", "", "Current clip range."),
     "entropy_coef": Metric("TRAINER", "", "Current weight of the entropy bonus."),
     "updates": Metric("TRAINER", "updates", "Number of updates since the start.", True),
     "updates_per_second": Metric("TRAINER", "updates/s", "Updates per second of training."),
@@ -72,50 +45,9 @@ METRICS: dict[str, Metric] = {
     "return_min": Metric("ACTOR", "reward", "Smallest return in recently finished matches.", True),
     "return_max": Metric("ACTOR", "reward", "Largest return in recently finished matches.", True),
     "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of recently finished matches."),
-    "send_share": Metric("ACTOR", "share", "Share of the last 100 proposals that the gate let pass.", True),
-    "send_share_first": Metric("ACTOR", "share", "The same share over the first tenth of the run."),
-    "send_share_last": Metric("ACTOR", "share", "The same share over the last tenth of the run.", True),
-    "gate_signal_mean": Metric(
-        "ACTOR", "reward", "Mean gate signal of the last 100 proposals: expected reward minus threshold.", True
-    ),
-    "gate_signal_net": Metric(
-        "ACTOR", "reward", "Mean gate signal of the last 100 proposals without their exploration bonus.", True
-    ),
-    "gate_signal_first": Metric(
-        "ACTOR", "reward", "The same mean, without the bonus, over the first tenth of the run."
-    ),
-    "gate_signal_last": Metric(
-        "ACTOR", "reward", "The same mean, without the bonus, over the last tenth of the run.", True
-    ),
-    "gate_signal_untrained": Metric(
-        "ACTOR", "reward", "The same mean, without the bonus, of an untrained policy's proposals."
-    ),
-    "send_share_untrained": Metric(
-        "ACTOR", "share", "Share of an untrained policy's proposals that the gate lets pass, without a bonus."
-    ),
-    "actual_reward_mean": Metric(
-        "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True
-    ),
-    "exploration": Metric("ACTOR", "reward", "Current exploration bonus."),
     "buffer_size": Metric("ACTOR", "decisions", "Decisions in the replay."),
-    "replay_ratio": Metric("ACTOR", "", "Steps replayed for each step played, so far."),
-    "pending_count": Metric("ACTOR", "decisions", "Sent decisions whose reward is not known yet."),
-    "simulated_steps": Metric("ACTOR", "decisions", "Decisions played in searches since the start.", True),
-    "simulated_steps_per_second": Metric("ACTOR", "decisions/s", "Decisions played in searches per second of play."),
-    "search_ess": Metric(
-        "ACTOR", "share", "Effective share of a search's particles at its end; 1 means that all are alike."
-    ),
-    "search_entropy": Metric("ACTOR", "nats", "Entropy of the particles' weights at the end of a search."),
-    "search_alive": Metric("ACTOR", "share", "Share of the particles whose game goes on at the end of a search."),
-    "searched_return": Metric(
-        "ACTOR", "reward", "Mean return of 32 episodes in which search decides, beside the evaluated return.", True
-    ),
-    "searched_win_rate": Metric(
-        "ACTOR", "share", "Wins among decided matches against the drill's script in which search decides.", True
-    ),
     "policy_lag": Metric("ACTOR", "versions", "How many versions the playing policy was behind the learner."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout chunks discarded because the learner was busy."),
-    "nodes": Metric("ACTOR", "nodes", "Nodes of the Ray cluster that play."),
     "win_rate_ema": Metric(
         "EVALUATOR", "share", "Wins among decided matches against the drill's script, smoothed.", True
     ),
@@ -128,9 +60,6 @@ METRICS: dict[str, Metric] = {
     ),
     "evaluated_return": Metric(
         "EVALUATOR", "reward", "Mean return over the 100 episodes of the last evaluation, in a drill of one side.", True
-    ),
-    "evaluated_return_random": Metric(
-        "EVALUATOR", "reward", "Mean return of random play in the same drill, measured once."
     ),
     "beats_idle": Metric("EVALUATOR", "s", "Training time after which it beat an opponent that stands still."),
     "beats_random": Metric("EVALUATOR", "s", "Training time after which it beat random play."),
@@ -150,7 +79,6 @@ METRICS: dict[str, Metric] = {
     "seconds": Metric("MISC", "s", "Training time since the start, without start-up and evaluation.", True),
     "rollout_ms": Metric("MISC", "ms", "Time to collect one rollout."),
     "update_ms": Metric("MISC", "ms", "Time to learn from one rollout."),
-    "gpu_time_ms": Metric("MISC", "ms", "GPU time of one update."),
     "memory_mb": Metric("MISC", "MB", "Memory used by the learner and its workers."),
     "processors": Metric(
         "MISC",
@@ -159,13 +87,7 @@ METRICS: dict[str, Metric] = {
     ),
     "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
 }
-"""Every metric by its flat name. Each reward term of the drill adds `reward_<term>`."""
-MACHINE_METRICS = [
-    name for name, metric in METRICS.items() if metric.unit in ("ms", "MB", "processors") or metric.unit.endswith("/s")
-]
-"""What says how fast the machine is that trained, and how much memory it used. A policy file keeps them; whoever loads
-it does not show them.
-"""
+"""Every metric that is known in this process by its flat name. Each reward term of the drill adds `reward_<term>`."""
 REWARD_TERM = Metric("ACTOR", "reward", "Mean reward per match from this term.")
 METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
 
@@ -173,3 +95,21 @@ METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
 def metric_named(name: str) -> Metric | None:
     """The table's entry for a flat name, `reward_<term>` included; None for an unknown one."""
     return METRICS.get(name) or (REWARD_TERM if name.startswith("reward_") else None)
+
+
+def declare(own: Mapping[str, Metric], whose: str) -> None:
+    """Add the metrics of the algorithm `whose`. Raises ValueError for a name that means something else already."""
+    for name, metric in own.items():
+        if METRICS.setdefault(name, metric) != metric:
+            raise ValueError(
+                f"{whose} declares a metric {name!r}, and there is another one of that name: {METRICS[name].text!r}; "
+                "choose another name"
+            )
+
+
+def of_machine(name: str) -> bool:
+    """Whether a metric says how fast the machine is that trained, or how much memory it used. A policy file keeps it;
+    whoever loads the file does not show it.
+    """
+    known = metric_named(name)
+    return known is not None and (known.unit in ("ms", "MB", "processors") or known.unit.endswith("/s"))

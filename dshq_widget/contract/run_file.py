@@ -29,8 +29,6 @@ from dshq_widget.contract import settings
 from dshq_widget.contract.settings import SECTIONS, ConfigError, nearest, parse_value
 
 RUN, FORMAT = "run", 1
-ALGORITHM_SECTIONS = ("spo", "gate", "dreamer")
-"""Sections of algorithms; of those that are not in this release they are ignored, too."""
 
 
 def _about(kind: str, unit: str = "", lo: float | None = None, hi: float | None = None) -> dict[str, Any]:
@@ -71,8 +69,8 @@ class RunFile:
     algorithms: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
 
-def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_SECTIONS) -> RunFile:
-    """Read a file. Sections may have the names of `algorithms`. Raises ConfigError."""
+def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunFile:
+    """Read a file. `algorithms`: those with settings of their own, whose sections may be there. Raises ConfigError."""
     file = Path(path)
     content = _load(file)
     found = content.pop("format", FORMAT)

@@ -357,6 +357,7 @@ class Run:
             environment=dict(self.drill.spec.get("environment", {})),
             algorithm=self.job.get("algorithm", "ppo"),
             algorithm_settings=self.algorithm_settings,
+            stands_in=bool(self.job.get("stands_in")),
         )
         try:
             checkpoint.save(path, saved)

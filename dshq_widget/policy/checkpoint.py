@@ -4,10 +4,10 @@ data.
 Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
 `format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
 `step` (agent steps), `seed`, `config` and `metrics` (JSON objects), `algorithm` (a file without it is "ppo"),
-`algorithm_settings` (JSON object, if it has any), for Gymnasium's `environment`
-(JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by the tensor bytes. Tensors:
-`weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
-`generator...`, `normalizer...`, `train...`.
+`algorithm_settings` (JSON object, if it has any), `stands_in` ("true" where the policy is more than the network), for
+Gymnasium's `environment` (JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by
+the tensor bytes. Tensors: `weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v`
+f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
 
 Reading checks every length before it allocates, and every value before anybody computes with it: numbers are finite and
 of 64 bits, layers cost no more than `MOST_WORK` operations a decision, an environment's actions and pictures fit the
@@ -58,8 +58,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U64": np.dtype("<u8"),
 }
 TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
-WITH_A_STAND_IN = ("dreamer",)
-"""Algorithms whose policy is more than the network in their files, which only stands in for it and plays at random."""
+STOOD_IN = ("dreamer",)
+"""Algorithms of whose files those of release 0.1 do not say `stands_in`."""
 TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
 
 
@@ -91,6 +91,8 @@ class Checkpoint:
     """What trained it. Files of version 0.1 do not say, and are PPO's."""
     algorithm_settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     """The algorithm's own settings; empty if it has none."""
+    stands_in: bool = False
+    """Whether the policy is more than the network in `weights`, which only stands in for it and plays at random."""
 
     @property
     def shape_hash(self) -> str:
@@ -110,9 +112,9 @@ def load_policy(path: str | os.PathLike[str]) -> network.Policy:
 
 def check_whole(saved: Checkpoint) -> None:
     """Raises CheckpointError if the network in a checkpoint only stands in for its policy."""
-    if saved.algorithm in WITH_A_STAND_IN:
+    if saved.stands_in:
         raise CheckpointError(
-            f"a policy of the algorithm {saved.algorithm} acts on what its world model makes of frames, so it plays in "
+            f"a policy of the algorithm {saved.algorithm} is more than the network in its file, so it plays in "
             "`dshq train`, `dshq evaluate` and `dshq play` only"
         )
 
@@ -188,6 +190,8 @@ def encode(checkpoint: Checkpoint) -> bytes:
     }
     if checkpoint.algorithm_settings:
         metadata["algorithm_settings"] = json.dumps(checkpoint.algorithm_settings)
+    if checkpoint.stands_in:
+        metadata["stands_in"] = "true"
     if checkpoint.environment:
         metadata["environment"] = json.dumps(checkpoint.environment)
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
@@ -323,6 +327,7 @@ def _decode(content: bytes) -> Checkpoint:
         environment,
         _algorithm(metadata),
         _json(metadata.get("algorithm_settings", "{}"), "algorithm's settings", dict),
+        metadata.get("stands_in") == "true" or _algorithm(metadata) in STOOD_IN,
     )
 
 

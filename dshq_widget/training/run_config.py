@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.algorithms import settings_read
 from dshq_widget.algorithms.algorithm import Algorithm
 from dshq_widget.contract import sections, settings
 from dshq_widget.contract.sections import Section
@@ -95,10 +94,7 @@ class RunConfig:
 
     def effect(self, key: str) -> str:
         """When a change of this setting takes effect."""
-        if key in settings.FIELDS:
-            return settings_read.effect(self.algorithm.name, key)
-        assert self.algorithm.settings is not None
-        return str(sections.fields(self.algorithm.settings)[key.partition(".")[2]]["effect"])
+        return self.algorithm.effect(key)
 
     def fit(self, gentle: bool) -> None:
         """Fit the settings that the user did not choose to this machine; `gentle` leaves a processor for the page."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.contract.metrics import MACHINE_METRICS
+from dshq_widget.contract.metrics import of_machine
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
@@ -87,7 +87,7 @@ class RunState:
         if said := compatibility.other_rules(saved, path.name, spec):
             log.warning("%s", said)
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
-        own = {key: value for key, value in saved.metrics.items() if key not in MACHINE_METRICS}
+        own = {key: value for key, value in saved.metrics.items() if not of_machine(key)}
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
         if (updates := checkpoint.updates_of(saved)) is not None:
             metrics["updates"] = updates
@@ -171,4 +171,5 @@ class RunState:
             self._spec.get("environment", {}),
             self._config.algorithm.name,
             {} if self._config.section is None else self._config.section.to_json(),
+            not self._config.algorithm.plays_alone,
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget import algorithms
-from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import presets, settings
 
 
@@ -28,7 +27,7 @@ def without_meaning(spec: Mapping[str, Any]) -> set[str]:
 
 def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     """For a drill's `spec` and an algorithm: `schema`, `defaults` and `presets` of the shared settings, and
-    `own_defaults`, those of the algorithm's section.
+    `own_defaults`, those of the algorithm's section, and `curves`, its charts.
 
     The schema has the settings that the algorithm reads and that mean something in this drill, and presets say nothing
     of others. Presets for a device that the algorithm refuses are left out.
@@ -37,7 +36,7 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     own = algorithm.read(algorithm.suggested(spec))
     base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.decided(own))
     unused = without_meaning(spec)
-    schema = {key: entry for key, entry in settings_read.schema(name).items() if key not in unused}
+    schema = {key: entry for key, entry in algorithm.schema().items() if key not in unused}
     offered = {
         preset: {**row, "values": {key: value for key, value in row["values"].items() if key in schema}}
         for preset, row in presets.described(base).items()
@@ -48,4 +47,5 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
         "defaults": base.to_json(),
         "presets": offered,
         "own_defaults": {} if own is None else own.to_json(),
+        "curves": [curve.to_json() for curve in algorithm.curves if curve.sides in (0, spec["sides"])],
     }

@@ -70,7 +70,7 @@ def sweep(
     game = compiled(drill)
     metric = metric or planned_metric(Path(directory)) or default_metric(game)
     rises = _rises(metric)
-    name = algorithm or game.spec.get("algorithm", "ppo")
+    name = algorithms.chosen(algorithm or game.spec.get("algorithm", "ppo")).name
     own = _own(name)
     space = sweep_space.read(settings, own)
     hyper = sweep_space.plain(hyper, own, of_drill(game.spec))

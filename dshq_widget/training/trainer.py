@@ -36,7 +36,7 @@ from dshq_widget.training.run_state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.algorithm import Processes
+    from dshq_widget.algorithms.algorithm import Algorithm, Processes
     from dshq_widget.runtime.supervisor import Exit
 
 
@@ -68,7 +68,7 @@ class Trainer(Readings, Callbacks):
         keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
-        algorithm: str | None = None,
+        algorithm: str | Algorithm | None = None,
         algorithm_settings: Mapping[str, Mapping[str, Any]] | None = None,
         engine: str = "local",
         ray_address: str = "",
@@ -84,7 +84,7 @@ class Trainer(Readings, Callbacks):
         self.drill = compiled(drill)
         self._gentle, self._track = gentle, track
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
-        self._algorithm = algorithms.get(algorithm or declared)
+        self._algorithm = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
         self._engine = algorithms.engine(engine, ray_address, self._algorithm)
         kept: Mapping[str, Any] = {}
         if saved is not None and saved.algorithm == self._algorithm.name:
@@ -539,6 +539,7 @@ class Trainer(Readings, Callbacks):
             "scenes": self._scenes.packed(),
             "algorithm": self._algorithm.name,
             "algorithm_settings": self.algorithm_settings,
+            "stands_in": not self._algorithm.plays_alone,
             "acting": self._latest.offset,
             **self._engine,
         }

@@ -128,6 +128,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
             "values": typed(trainer.algorithm_settings),
             "schema": trainer.algorithm_schema,
             "defaults": typed(shown["own_defaults"]),
+            "curves": shown["curves"],
         },
         "start": start(trainer, in_page),
         "targets": [dataclasses.asdict(target) for target in ladder.targets(trainer.drill.spec)],

@@ -167,6 +167,17 @@ export interface AlgorithmSettings {
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;
   defaults?: Record<string, ConfigValue>;
+  curves?: DeclaredCurve[];
+}
+/** A chart that an algorithm declares (dshq_widget/contract/curves.py). */
+export interface DeclaredCurve {
+  title: string;
+  help: string;
+  lines: Record<string, string>; // metric: its name in the legend
+  format: "number" | "signed" | "percent";
+  colour: number; // of the first line, 1 to 6
+  zero: boolean; // the axis begins at zero, and the area is filled
+  log: boolean; // the axis may be logarithmic
 }
 /** A named set of settings; `values` are all that presets are about. */
 export interface Preset {

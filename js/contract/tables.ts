@@ -580,14 +580,14 @@ export const METRICS = {
 export const MACHINE_METRICS = [
   "updates_per_second",
   "agent_steps_per_second",
-  "simulated_steps_per_second",
   "duration_ms",
   "rollout_ms",
   "update_ms",
-  "gpu_time_ms",
   "memory_mb",
   "processors",
-  "show_fps"
+  "show_fps",
+  "gpu_time_ms",
+  "simulated_steps_per_second"
 ] as const;
 
 export const REWARD_TERM = {

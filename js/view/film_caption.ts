@@ -10,7 +10,7 @@ const POINTS = 80; // of the curve
 /** The caption of the match as it is now; `score` is what the scoreboard shows. */
 export function captionOf(session: Session, score: [number, number]): FilmCaption {
   const spec = session.model.get("drill")?.spec;
-  const leading = curvesOf(spec, session.model.get("config")?.algorithm?.name)[0]!;
+  const leading = curvesOf(spec)[0]!;
   const data = decimate(columns(session.history.rows, "agent_steps", [leading.series[0]!.key]), POINTS);
   const values = data[1]!.filter((value) => value !== null);
   const [low, high] = Array.isArray(leading.range) ? [0, 1] : [Math.min(...values), Math.max(...values)];

@@ -11,7 +11,7 @@ from dshq_widget.contract.settings import ConfigError, TrainConfig
 def read(tmp_path, text):
     path = tmp_path / "run.yaml"
     path.write_text(text)
-    return run_file.read(path)
+    return run_file.read(path, ("spo", "gate", "dreamer"))
 
 
 def test_precedence(tmp_path):
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path, sides):
     path.parent.mkdir()
     path.write_text(run_file.text(path, run, config, sides, "gate", {"floor": 0.1}))
     assert "../my_drill.py" in path.read_text() and str(tmp_path) not in path.read_text()
-    file = run_file.read(path)
+    file = run_file.read(path, ("spo", "gate", "dreamer"))
     assert file.run == {key: value for key, value in run.items() if value is not None}
     assert TrainConfig.from_values(file.core, {"opponents": "self=1"} if sides == 1 else {}) == config
     assert ("opponents" in file.core) is (sides == 2) and file.algorithms == {"gate": {"floor": 0.1}}

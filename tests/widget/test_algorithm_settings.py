@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from dshq_widget import algorithms
-from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import sections, settings
 from dshq_widget.training.shown_settings import without_meaning
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
@@ -30,7 +29,7 @@ def reads(*places: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_settings_that_an_algorithm_uses_are_those_that_its_sources_read(name):
-    declared, own = set(settings_read.keys(name)), reads(ROOT / name)
+    declared, own = set(OWN[name].shared_settings), reads(ROOT / name)
     assert own <= declared, "the page must show these, too"
     assert declared - own <= reads(*SHARED), "nothing reads these"
     assert not declared & set(OWN[name].fixed), "nobody can choose these"
@@ -41,7 +40,7 @@ def test_the_page_gets_the_settings_of_the_algorithm(make, name, drill):  # noqa
     widget = make(drill, algorithm=name)
     config = widget.config
     unused = without_meaning(widget.drill["spec"])
-    assert list(config["schema"]) == [key for key in settings_read.keys(name) if key not in unused]
+    assert list(config["schema"]) == [key for key in algorithms.get(name).shared_settings if key not in unused]
     own, kind = config["algorithm"], algorithms.get(name).settings
     assert own["name"] == name and list(own["schema"]) == list(own["values"]) == list(own["defaults"])
     assert own["schema"] == sections.schema(kind) and own["values"] == own["defaults"]

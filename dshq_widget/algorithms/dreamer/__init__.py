@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, PlayedByProcess, one_process
+from dshq_widget.algorithms.dreamer.metrics import METRICS
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats, suits
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.contract.curves import Curve
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -55,11 +57,32 @@ than one (measured: docs/LOG.md).
 """
 LATENTS = "dreamer acts on what its world model makes of frames, not on a drill's observation"
 
+CURVES = (
+    Curve(
+        "Surprise",
+        "How far a frame moves what the world model expected of it. Should fall.",
+        {"surprise": "nats"},
+        colour=4,
+        zero=True,
+    ),
+    Curve(
+        "Reconstruction",
+        "Squared error of the frames that the world model draws. Should fall.",
+        {"loss_image": "error"},
+        colour=2,
+        log=True,
+    ),
+)
+
 ALGORITHM = Algorithm(
     "dreamer",
     one_process("dshq_widget.algorithms.dreamer.run:run", threads, needs),
     settings=DreamerSettings,
     fixed={"hidden_sizes": (1,), "activation": "tanh", "separate_value_net": False},
+    reads=("reward_weights", "deterministic"),
+    at_start=frozenset({"reward_weights"}),
+    metrics=METRICS,
+    curves=CURVES,
     summary=summary,
     suits=suits,
     evaluate=evaluate,

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
+from dshq_widget.algorithms.gate.metrics import METRICS
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
+from dshq_widget.contract.curves import Curve
 
 if TYPE_CHECKING:
     from dshq_widget.policy.checkpoint import Checkpoint
@@ -64,6 +66,23 @@ def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bo
 
 TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choose it, or the algorithm ppo"
 
+CURVES = (
+    Curve(
+        "Proposals sent",
+        "Share of the latest proposals that the gate sent. Should rise.",
+        {"send_share": "sent"},
+        format="percent",
+        zero=True,
+    ),
+    Curve(
+        "Gate signal",
+        "Mean gate signal of the latest proposals, sent or not: expected reward less the threshold. Should rise.",
+        {"gate_signal_mean": "mean"},
+        format="signed",
+        colour=4,
+    ),
+)
+
 ALGORITHM = Algorithm(
     "gate",
     one_process("dshq_widget.algorithms.gate.run:run"),
@@ -71,6 +90,10 @@ ALGORITHM = Algorithm(
     fixed={"activation": ACTIVATION, "separate_value_net": False},
     network=network,
     of_layers=of_layers,
+    reads=("reward_weights",),
+    at_start=frozenset({"reward_weights"}),
+    metrics=METRICS,
+    curves=CURVES,
     summary=summary,
     evaluate=evaluate,
     suits=suits,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, Message, Processes
+from dshq_widget.algorithms.ppo.metrics import METRICS
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -40,6 +41,7 @@ ALGORITHM = Algorithm(
     "ppo",
     start,
     prepare=prepare,
+    metrics=METRICS,
     refuses={
         "page": "ppo does not train in the page: leave out --engine page",
     },

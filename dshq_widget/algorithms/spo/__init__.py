@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
+from dshq_widget.algorithms.spo.metrics import METRICS
 from dshq_widget.algorithms.spo.settings import SpoSettings
+from dshq_widget.contract.curves import Curve
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -25,12 +27,44 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return {"simulated_steps": metrics.get("simulated_steps", 0)}
 
 
+ADDED = "when search decides, beside the policy alone. Should rise."
+CURVES = (
+    Curve(
+        "With search",
+        f"Mean return {ADDED}",
+        {"searched_return": "search", "evaluated_return": "policy"},
+        sides=1,
+    ),
+    Curve(
+        "With search",
+        f"Win rate against the script {ADDED}",
+        {"searched_win_rate": "search", "win_rate_ema": "policy"},
+        format="percent",
+        sides=2,
+    ),
+    Curve(
+        "Futures that count",
+        "Effective share of the particles at the end of a search; 100 % means that all are alike.",
+        {"search_ess": "share"},
+        format="percent",
+        colour=4,
+        zero=True,
+    ),
+)
+
 ALGORITHM = Algorithm(
     "spo",
     one_process("dshq_widget.algorithms.spo.run:run", threads),
     settings=SpoSettings,
     defaults={"num_envs": 64, "rollout_length": 32, "value_coef": 1.0},
     fixed={"normalize_observations": False, "normalize_rewards": False},
+    reads=(
+        *("num_envs", "rollout_length", "total_agent_steps", "learning_rate", "lr_schedule", "gamma", "gae_lambda"),
+        *("value_coef", "max_grad_norm", "min_entropy", "hidden_sizes", "activation", "separate_value_net"),
+        *("opponents", "snapshot_every", "collapse_guard", "reward_weights", "deterministic"),
+    ),
+    metrics=METRICS,
+    curves=CURVES,
     summary=summary,
     refuses={
         "gym": "spo copies states to search in them, and an environment cannot be copied: choose a drill, or ppo",

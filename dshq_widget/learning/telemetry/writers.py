@@ -44,7 +44,9 @@ class CsvFile:
         self._csv = csv.writer(self._file)
         if not found:
             self._csv.writerow(header)
-        elif found != header:
+        elif sorted(found) == sorted(header):
+            self._names = [name.rpartition("/")[2] for name in found[1:]]
+        else:
             self._file.close()
             raise ValueError(f"{str(path)!r} has different columns from this training: choose another log_dir")
 

@@ -1,6 +1,6 @@
 /** The list of learning curves. Each has a sentence on what it shows and whether it should rise. */
 import type uPlot from "uplot";
-import type { DrillSpec } from "../../contract/protocol";
+import type { DeclaredCurve, DrillSpec } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
 import { compact, percent, signed } from "../../ui/format";
 
@@ -75,66 +75,22 @@ const CURVES: Curve[] = [
   },
 ];
 
-/** Of the algorithm `gate`. */
-export const GATE_CURVES: Curve[] = [
-  {
-    title: "Proposals sent",
-    help: "Share of the latest proposals that the gate sent. Should rise.",
-    series: [{ key: "send_share", name: "sent", colour: "--curve-1" }],
-    format: percent,
-    range: [0, 1],
-    filled: true,
-  },
-  {
-    title: "Gate signal",
-    help: "Mean gate signal of the latest proposals, sent or not: expected reward less the threshold. Should rise.",
-    series: [{ key: "gate_signal_mean", name: "mean", colour: "--curve-4" }],
-    format: (value) => (value == null ? "–" : signed(value)),
-  },
-];
+const FORMATS = { number: compact, signed: (value: number | null | undefined) => (value == null ? "–" : signed(value)), percent };
 
-/** Of the algorithm `spo`: what search adds to the policy alone, and how the searches go. */
-function searchesOf(spec: DrillSpec | undefined): Curve[] {
-  const alone = spec?.sides === 1;
-  const added: Curve = {
-    title: "With search",
-    help: `${alone ? "Mean return" : "Win rate against the script"} when search decides, beside the policy alone. Should rise.`,
-    series: [
-      { key: alone ? "searched_return" : "searched_win_rate", name: "search", colour: "--curve-1" },
-      { key: alone ? "evaluated_return" : "win_rate_ema", name: "policy", colour: "--curve-3" },
-    ],
-    format: alone ? compact : percent,
-    ...(alone ? {} : { range: [0, 1] }),
+/** A chart that the algorithm declares. */
+export function declared({ title, help, lines, format, colour, zero, log }: DeclaredCurve): Curve {
+  const series = Object.entries(lines).map(([key, name], k) => ({ key, name, colour: COLOURS[(colour - 1 + k) % COLOURS.length]! }));
+  const share = format === "percent";
+  return {
+    title,
+    help,
+    series,
+    format: FORMATS[format],
+    filled: zero,
+    ...(share ? { range: [0, 1] } : zero ? { range: fromZero } : {}),
+    ...(log ? { log: { distr: 3 } } : {}),
   };
-  const counting: Curve = {
-    title: "Futures that count",
-    help: "Effective share of the particles at the end of a search; 100 % means that all are alike.",
-    series: [{ key: "search_ess", name: "share", colour: "--curve-4" }],
-    format: percent,
-    range: [0, 1],
-    filled: true,
-  };
-  return [added, counting];
 }
-
-/** Of the algorithm `dreamer`. */
-const DREAMER_CURVES: Curve[] = [
-  {
-    title: "Surprise",
-    help: "How far a frame moves what the world model expected of it. Should fall.",
-    series: [{ key: "surprise", name: "nats", colour: "--curve-4" }],
-    format: compact,
-    range: fromZero,
-    filled: true,
-  },
-  {
-    title: "Reconstruction",
-    help: "Squared error of the frames that the world model draws. Should fall.",
-    series: [{ key: "loss_image", name: "error", colour: "--curve-2" }],
-    format: compact,
-    log: { distr: 3 },
-  },
-];
 
 /** What needs somebody to win against: the drill's own script, and random play. */
 function duelsOf(spec: DrillSpec | undefined): Curve[] {
@@ -158,20 +114,14 @@ function rewardsOf(spec: DrillSpec | undefined): Curve[] {
   return series.length > 1 ? [{ title: "Reward by term", help, series, format: compact }] : [];
 }
 
-/** The curves of a drill that `algorithm` learns, in their order. */
-export function curvesOf(spec: DrillSpec | undefined, algorithm = ""): Curve[] {
-  return [...duelsOf(spec), ...CURVES, ...ownOf(spec, algorithm), ...rewardsOf(spec)];
+/** The curves of a drill, in their order; `own` are those of the algorithm that learns it. */
+export function curvesOf(spec: DrillSpec | undefined, own: DeclaredCurve[] = []): Curve[] {
+  return [...duelsOf(spec), ...CURVES, ...own.map(declared), ...rewardsOf(spec)];
 }
 
 /** How many of them, from the first one on, say most: matches won and Elo, or the return. */
 export function leadingOf(spec: DrillSpec | undefined): number {
   return spec?.sides === 1 ? 1 : 2;
-}
-
-/** The curves that only this algorithm has. */
-function ownOf(spec: DrillSpec | undefined, algorithm: string): Curve[] {
-  if (algorithm === "spo") return searchesOf(spec);
-  return { gate: GATE_CURVES, dreamer: DREAMER_CURVES }[algorithm] ?? [];
 }
 
 /** The data with some air, and so much height at least: a band must not fill the chart because nothing has moved yet. */

@@ -1,19 +1,20 @@
 /** Small charts of how the gate judges over time. */
 import { h } from "../../ui/dom";
-import { GATE_CURVES } from "../charts/curves";
+import { declared } from "../charts/curves";
 import { Figure } from "../charts/figure";
 import { Redraw } from "../charts/redraw";
 import type { PanelView } from "../panel";
 
 export function buildTrend(view: PanelView): HTMLElement {
   const { session, signal } = view;
-  const figures = GATE_CURVES.map((curve) => new Figure(curve, `dshq-${session.id}-gate`, false));
+  const curves = (session.model.get("config")?.algorithm?.curves ?? []).map(declared);
+  const figures = curves.map((curve) => new Figure(curve, `dshq-${session.id}-gate`, false));
   const empty = h("p", { class: "sentence" }, "The charts appear after the first training step.");
   const grid = h("div", { class: "curves" }, ...figures.map(({ element }) => element));
   const redraw = new Redraw(figures, (figure) => figure.draw(session.history.rows, "agent_steps", false), [grid], signal);
   const refresh = () => {
     const row = session.history.rows.at(-1) ?? {};
-    empty.hidden = GATE_CURVES.some(({ series }) => row[series[0]!.key] !== undefined);
+    empty.hidden = curves.some(({ series }) => row[series[0]!.key] !== undefined);
     grid.hidden = !empty.hidden;
     for (const figure of figures) figure.appear(row);
     redraw.mark();

@@ -1,29 +1,47 @@
-/** The curves that an algorithm adds to those that every one has. */
+/** The curves of every run, and those that an algorithm declares. */
 import { describe, expect, it } from "vitest";
-import type { DrillSpec } from "../../contract/protocol";
-import { curvesOf } from "../../panels/charts/curves";
+import type { DeclaredCurve, DrillSpec } from "../../contract/protocol";
+import { curvesOf, declared } from "../../panels/charts/curves";
 
 const drill = (sides: number) => ({ sides, baselines: ["script"], terms: [] }) as unknown as DrillSpec;
 
-function keys(sides: number, algorithm: string): string[][] {
-  return curvesOf(drill(sides), algorithm).map(({ series }) => series.map(({ key }) => key));
+function keys(sides: number, own: DeclaredCurve[] = []): string[][] {
+  return curvesOf(drill(sides), own).map(({ series }) => series.map(({ key }) => key));
 }
 
+const SEARCHED: DeclaredCurve = {
+  title: "With search",
+  help: "Win rate when search decides, beside the policy alone. Should rise.",
+  lines: { searched_win_rate: "search", win_rate_ema: "policy" },
+  format: "percent",
+  colour: 6,
+  zero: true,
+  log: false,
+};
+
 describe("curves", () => {
-  it("say what search adds to the policy, by return or by wins", () => {
-    expect(keys(1, "spo")).toContainEqual(["searched_return", "evaluated_return"]);
-    expect(keys(2, "spo")).toContainEqual(["searched_win_rate", "win_rate_ema"]);
-    expect(keys(1, "spo")).toContainEqual(["search_ess"]);
+  it("are those of every run and those that the algorithm declares, before the reward's", () => {
+    const shared = keys(1);
+    expect(keys(1, [SEARCHED])).toEqual([...shared, ["searched_win_rate", "win_rate_ema"]]);
+  });
+
+  it("that are declared are drawn as they say", () => {
+    const curve = declared(SEARCHED);
+    expect(curve).toMatchObject({ title: "With search", filled: true, range: [0, 1] });
+    expect(curve.series.map(({ name, colour }) => [name, colour])).toEqual([
+      ["search", "--curve-6"],
+      ["policy", "--curve-1"],
+    ]);
+    expect(curve.format(0.25)).toBe("25%");
+    const loss = declared({ ...SEARCHED, format: "number", zero: false, log: true });
+    expect(loss.range).toBeUndefined();
+    expect(loss.log).toEqual({ distr: 3 });
+    expect(declared({ ...SEARCHED, format: "signed" }).format(0.5)).toBe("+0.50");
   });
 
   it("count draws as not won: one win and many draws are no mastery", () => {
-    expect(keys(2, "ppo")).toContainEqual(["win_share", "win_share_random"]);
-    expect(keys(2, "ppo").flat()).not.toContain("win_rate_ema");
-  });
-
-  it("say what a world model knows", () => {
-    expect(keys(1, "dreamer")).toContainEqual(["surprise"]);
-    expect(keys(1, "dreamer")).toContainEqual(["loss_image"]);
+    expect(keys(2)).toContainEqual(["win_share", "win_share_random"]);
+    expect(keys(2).flat()).not.toContain("win_rate_ema");
   });
 
   it("give each of six reward terms a colour of its own", () => {
@@ -32,11 +50,5 @@ describe("curves", () => {
     const { series } = curvesOf(spec).find(({ title }) => title === "Reward by term")!;
     expect(new Set(series.map(({ colour }) => colour)).size).toBe(6);
     expect(series.some(({ dashed }) => dashed)).toBe(false);
-  });
-
-  it("are the same for every algorithm otherwise", () => {
-    const shared = keys(1, "ppo");
-    for (const algorithm of ["spo", "dreamer", "gate"]) expect(keys(1, algorithm)).toEqual(expect.arrayContaining(shared));
-    expect(shared.flat()).not.toContain("search_ess");
   });
 });

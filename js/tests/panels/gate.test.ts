@@ -1,7 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlgorithmSettings, FromWorker, Proposal } from "../../contract/protocol";
-import { curvesOf } from "../../panels/charts/curves";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle } from "../harness/fakes";
 import { SETTINGS, TERRITORY } from "../harness/territory";
 
@@ -166,13 +165,10 @@ describe("the map of expected rewards", () => {
 });
 
 describe("another algorithm", () => {
-  it("has no gate: no panel, no message, no curves", async () => {
+  it("has no gate: no panel, no message", async () => {
     end();
     await open(null);
     expect(panel()).toBeNull();
     expect(gates()).toEqual([]);
-    const titles = (name?: string) => curvesOf(TERRITORY.spec, name).map(({ title }) => title);
-    expect(titles("gate")).toEqual(expect.arrayContaining(["Proposals sent", "Gate signal"]));
-    expect(titles()).not.toContain("Gate signal");
   });
 });
