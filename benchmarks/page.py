@@ -171,7 +171,7 @@ def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> d
         "input_to_photon_ms": photon,
         "training_with_charts_and_map": training,
         "playing_with_charts_and_map": mapped,
-        "bundle_kb": {name: (STATIC / name).stat().st_size / 1024 for name in ("widget.js", "widget.css")},
+        "bundle_kb": (STATIC / "widget.js").stat().st_size / 1024,
         "renderer": widget.attribute("renderer"),
         "console_errors": notebook.console_errors,
     }

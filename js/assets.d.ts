@@ -5,8 +5,8 @@ declare module "worker-source" {
 }
 
 declare module "page-source" {
-  /** js/page.ts as gzip in base64, and what tells one build from another. */
-  const source: { packed: string; hash: string };
+  /** js/page.ts and its style sheet as gzip in base64, and what tells one build from another. */
+  const source: { packed: string; styles: string; hash: string };
   export default source;
 }
 

@@ -63,7 +63,6 @@ class DrillWidget(anywidget.AnyWidget):
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
-    _css = traitlets.Unicode().tag(sync=True)
     comm_id = traitlets.Unicode("").tag(sync=True)
     drill = traitlets.Dict().tag(sync=True)
     policy = traitlets.Dict().tag(sync=True)
@@ -96,7 +95,6 @@ class DrillWidget(anywidget.AnyWidget):
         lesson: str | int | None = None,
         **keywords: Any,
     ) -> None:
-        bundle = {"_esm": page_file("widget.js"), "_css": page_file("widget.css")}
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         rules = Rules.of()
@@ -142,7 +140,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence)
         comm_id = uuid.uuid4().hex
         super().__init__(
-            **bundle,
+            _esm=page_file("widget.js"),
             model_id=comm_id,
             comm_id=comm_id,
             drill={
@@ -321,7 +319,7 @@ class DrillWidget(anywidget.AnyWidget):
             )
         with self._outbox.lock:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
-        return document(state, page_file("standalone.js"), self._css, packed=packed, trainer=trainer)
+        return document(state, page_file("standalone.js"), page_file("widget.css"), packed=packed, trainer=trainer)
 
     @property
     def history(self) -> list[dict[str, float | int]]:

@@ -51,7 +51,6 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="widget.css?token={token}">
 <style>
 :root {{ color-scheme: light dark }}
 body {{ margin: 0 auto; padding: 12px; max-width: 1600px; background: #ffffff }}
@@ -75,7 +74,6 @@ class PlayServer:
             "": ("text/html; charset=utf-8", _PAGE.format(title=title, token=self.token)),
             "play.js": ("text/javascript; charset=utf-8", page_file("play.js")),
             "widget.js": ("text/javascript; charset=utf-8", widget._esm),
-            "widget.css": ("text/css; charset=utf-8", widget._css),
         }
         self._writers: set[asyncio.Task[None]] = set()
         self._lines: set[Line] = set()

@@ -81,7 +81,9 @@ def test_training_shows_in_the_running_match_and_a_reload_loses_nothing(learning
     assert widget.number("tick") >= tick and ticks_on(widget), "the match was never started again"
     opened.run("assert w.status == 'training' and w.version >= 1 and w.metrics['agent_steps'] > 0")
     stops(widget)
-    stood, version = pause(widget), widget.number("version")
+    version = float(opened.run("print(w._trainer.version)"))
+    widget.wait_number("version", lambda now: now == version)
+    stood = pause(widget)
     told = "print(w.snapshot and w.snapshot['tick'])"
     widget.until(lambda: opened.run(told).strip(), str(int(stood)).__eq__, 60, "where the match stands, in the kernel")
     opened.reload()

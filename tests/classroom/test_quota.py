@@ -151,8 +151,7 @@ def test_a_policy_is_sent_to_the_league(said, tmp_path: Path):
 
 
 def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
-    for name in ("widget.js", "widget.css"):
-        (tmp_path / name).write_text("")
+    (tmp_path / "widget.js").write_text("")
     monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
     monkeypatch.setenv("DSHQ_TRAINING_MINUTES", "30")
     with drill_widget.DrillWidget("bandit") as match:

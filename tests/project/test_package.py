@@ -69,7 +69,7 @@ def test_the_wheel_works_without_node(wheel: Path, tmp_path: Path):
         assert shutil.which("node") is None
         assert "site-packages" in dshq_widget.__file__ and "site-packages" in dshq_kernels.__file__
         widget = dshq_widget.DrillWidget()
-        assert len(str(widget._esm)) > 10_000 and ".dshq-widget" in str(widget._css)
+        assert len(str(widget._esm)) > 10_000
         widget.close()
         print(dshq_widget.__version__)
     """

@@ -86,7 +86,6 @@ def victim(request, tmp_path_factory):
     patch = pytest.MonkeyPatch()
     folder = tmp_path_factory.mktemp("static")
     (folder / "widget.js").write_text("export default {};\n")
-    (folder / "widget.css").write_text("")
     patch.setattr(drill_widget, "STATIC", folder)
     patch.setattr(drill_widget, "Trainer", Untrained)
     patch.setattr(drill_widget, "KernelShow", Unplayed)

@@ -25,7 +25,7 @@ PATIENCE = 300.0  # seconds
 @pytest.fixture(autouse=True)
 def bundle(tmp_path, monkeypatch):
     """A page's bundle, so that these tests need no Node."""
-    for name in ("widget.js", "widget.css", "play.js"):
+    for name in ("widget.js", "play.js"):
         (tmp_path / name).write_text(f"/* {name} */\n")
     monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
 
@@ -103,7 +103,7 @@ def test_the_page_and_its_code(served):
     _, server = served
     status, page = status_of(server.url)
     assert status == 200 and "play.js?token=" in page and f"<title>{Bandit.title}</title>" in page
-    for name in ("widget.js", "widget.css", "play.js"):
+    for name in ("widget.js", "play.js"):
         assert status_of(server.url.replace("?", f"{name}?"))[1] == f"/* {name} */\n"
     assert status_of(server.url.replace("?", "secret.txt?"))[0] == 404
 
@@ -162,7 +162,7 @@ def test_a_page_gets_the_state_and_then_what_changes(served):
         assert page.kinds == ["comm_open"]
         assert page.traits["drill"]["spec"]["name"] == "bandit"
         assert page.traits["policy"]["data"] == w.policy["data"] and len(w.policy["data"]) > 100
-        assert not {"_esm", "_css"} & set(page.traits)
+        assert "_esm" not in page.traits
         await page.hello()
         w.speed = 4
         await page.until(lambda: page.traits["show"]["speed"] == 4)

@@ -311,7 +311,6 @@ def test_the_same_in_a_real_kernel(tmp_path):
 
     try:
         (tmp_path / "widget.js").write_text("export default {};")
-        (tmp_path / "widget.css").write_text("")
         here = Path(drill_widget.__file__).parents[2]
         setup = f"""
         import sys; sys.path[:0] = [{str(here)!r}, {str(here / "kernels")!r}]
