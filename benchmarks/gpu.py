@@ -21,7 +21,6 @@ import torch
 
 from benchmarks.machine import describe, write
 from dshq_kernels.play.rollout import POLICY, Player, play_matches
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
@@ -29,6 +28,7 @@ from dshq_widget.cli.bench_cuda import bench_cuda
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget
 

@@ -21,12 +21,12 @@ import numpy as np
 
 from benchmarks.machine import describe, write
 from dshq_widget import Trainer
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.samples import by_sequence
 

@@ -25,13 +25,13 @@ import numpy as np
 
 from benchmarks.machine import describe, write
 from dshq_kernels.play.rollout import Samples
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
 from dshq_widget.policy.network import PolicySpec
 

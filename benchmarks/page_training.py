@@ -30,12 +30,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.machine import describe, write
 from dshq_widget import DrillWidget
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.browser.page import WidgetPage, launch_chromium
 

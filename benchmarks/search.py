@@ -29,7 +29,6 @@ from benchmarks.machine import describe, write
 from dshq_kernels.network import mlp
 from dshq_kernels.search.searcher import Search, how
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
@@ -40,6 +39,7 @@ from dshq_widget.cli.bench import rate, simulation
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent

@@ -20,7 +20,9 @@ from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
 from dshq_widget.gpu.device import INSTALL_TORCH
+from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime import budget
+from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 
 GB = 1e9
@@ -125,8 +127,8 @@ def _cpu() -> tuple[str, bool, str, str]:
 
 def _tuning() -> tuple[str, bool, str, str]:
     """How the Ball Drill would be trained here with the default settings."""
-    machine, spec = tuning.Machine.this(), compiled("ball").spec
-    config = tuning.fitted(of_drill(spec), spec, (), machine)
+    machine, spec = Machine.this(), compiled("ball").spec
+    config = fitted(of_drill(spec), spec, (), machine)
     rates = tuning.recall(spec, config, machine)
     team = tuning.choose(config, machine, rates)
     who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"

@@ -98,10 +98,11 @@ class RunConfig:
 
     def fit(self, gentle: bool) -> None:
         """Fit the settings that the user did not choose to this machine; `gentle` leaves a processor for the page."""
-        from dshq_widget.algorithms.ppo import tuning  # numba comes with it; keep it out of the import
+        from dshq_widget.learning.fitting import fitted  # numba comes with it; keep it out of the import
+        from dshq_widget.runtime.machine import Machine
 
         keep = {*self.named, *self.algorithm.defaults}
-        self.values = tuning.fitted(self.values, self._drill.spec, keep, tuning.Machine.this(gentle))
+        self.values = fitted(self.values, self._drill.spec, keep, Machine.this(gentle))
 
     def network(self) -> PolicySpec:
         """The network of these settings for the drill."""

@@ -13,9 +13,9 @@ from dshq_widget.algorithms.algorithm import OneProcess
 from dshq_widget.algorithms.ppo.cluster import connection, crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import Weights
-from dshq_widget.algorithms.ppo.games import STALE_ROLLOUTS
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.ring_games import STALE_ROLLOUTS
 from dshq_widget.cli import arguments, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.settings import ConfigError, TrainConfig

@@ -16,7 +16,6 @@ from dshq_kernels.network.mlp import ACTIVATIONS
 from dshq_kernels.play.rollout import POLICY, Player, Rollouts, Samples, play_matches
 from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy, save_json, save_onnx
 from dshq_widget.algorithms.algorithm import Refused
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
@@ -29,6 +28,7 @@ from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.lamp import GLOW, Lamp
 from dshq_widget.drills.maze import Maze
 from dshq_widget.gyms.making import described
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy

@@ -11,12 +11,14 @@ import pytest
 
 from dshq_widget.algorithms.ppo import processes, tuning
 from dshq_widget.algorithms.ppo.processes import Shares, share_out
-from dshq_widget.algorithms.ppo.tuning import Allocation, Machine, Rates, choose, fitted, open_choice, report
+from dshq_widget.algorithms.ppo.tuning import Allocation, Rates, choose, open_choice, report
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime.budget import MOST_THREADS
+from dshq_widget.runtime.machine import Machine
 from dshq_widget.training.trainer import Trainer
 
 GB = 1e9

@@ -5,7 +5,6 @@ import pytest
 
 from dshq_kernels.play.loops import AGENT_STEPS
 from dshq_widget.algorithms.ppo import drill_run
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator
@@ -14,6 +13,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.learning import run as runs
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock

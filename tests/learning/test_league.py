@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dshq_kernels.play.rollout import POLICY, SELF
-from dshq_widget.algorithms.ppo.games import RingGames
 from dshq_widget.algorithms.ppo.processes import _ring
+from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill

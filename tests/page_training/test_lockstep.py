@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dshq_kernels.play.records import learner_module
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.typescript import run
 from tests.harness.wasm_host import fuses

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
     """Half of the processors."""
-    from dshq_widget.algorithms.ppo.tuning import Machine  # numba comes with it
+    from dshq_widget.runtime.machine import Machine
 
     half = Machine.this(bool(job.get("gentle"))).size // 2
     return 1 if config.deterministic else max(1, min(half, MOST_THREADS))

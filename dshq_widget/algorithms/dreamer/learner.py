@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -104,10 +102,3 @@ class DreamerReport(Companion):
     def _publish(self, run: Run) -> None:
         if self.slots is not None:
             self.slots.publish(self.slots.latest + 1, run.version, self.dreamer.acting().numpy())
-
-    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        if command["type"] == "SET_HYPER" and command["key"] == "dreamer":
-            settings = dataclasses.replace(self.games.settings, **command["value"])
-            self.games.settings = self.dreamer.settings = settings
-            model = self.dreamer.model
-            model.rare_shades, model.free_nats = settings.rare_shades, settings.free_nats

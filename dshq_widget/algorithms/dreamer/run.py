@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.pixels.ring import ReplayRing
@@ -65,12 +67,22 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         source=source,
         evaluator=DreamerEvaluator(drill, dreamer, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(DreamerReport(dreamer, source, acting),),
+        companions=(DreamerReport(dreamer, source, acting), new_settings(dreamer, source)),
     )
     if training.version and not learner.restored:
         _take_up(training, learner, job.get("resume"))
     text = f"dreaming: {settings.games} games, size {settings.size}, {threads} thread{'s' * (threads > 1)}"
     training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
+
+
+def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:
+    """Hands changed settings of the section `dreamer` to the games and the model."""
+
+    def take(changes: Mapping[str, Any]) -> None:
+        games.settings = dreamer.settings = settings = dataclasses.replace(games.settings, **changes)
+        dreamer.model.rare_shades, dreamer.model.free_nats = settings.rare_shades, settings.free_nats
+
+    return OwnSettings("dreamer", take)
 
 
 def _take_up(training: Run, learner: DreamerLearner, path: str | None) -> None:

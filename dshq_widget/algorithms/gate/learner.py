@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -135,13 +133,6 @@ class GateReport(Companion):
     def begin(self, run: Run) -> None:
         assert isinstance(run.source, GateGames)
         self.games = run.source
-
-    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        """Settings of the gate have changed: what is stored is judged anew by them."""
-        if command["type"] == "SET_HYPER" and command["key"] == "gate" and self.games is not None:
-            settings = dataclasses.replace(self.games.gate.settings, **command["value"])
-            self.games.change(settings)
-            run.learner.player.settings = settings
 
     def state(self) -> dict[str, np.ndarray]:
         bins = np.array(self.history.bins, np.float64).reshape(-1, 3)

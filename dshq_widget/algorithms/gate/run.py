@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
@@ -38,6 +40,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     gate, buffer = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity)
     report = GateReport(proposed(drill, GateNetwork.initial(config.seed, settings.network), gate, seed=config.seed))
     trainer = ContinuousTrainer(buffer, settings, seed=config.seed)
+    games = GateGames(territories, gate, buffer, config.seed, report.heard)
     training = Run(
         channel,
         job,
@@ -45,12 +48,22 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         config=config,
         spec=spec,
         learner=GateLearner(trainer, config.seed, spec.untrained(config.seed), partial(warn, channel)),
-        source=GateGames(territories, gate, buffer, config.seed, report.heard),
+        source=games,
         evaluator=GateEvaluator(drill, gate, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(report,),
+        companions=(report, new_settings(trainer, games)),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
     clock = "as fast as this machine goes" if settings.clock == "virtual" else "in real time"
     text = f"training continuously, {clock}: a step each {settings.training_interval:g} s, a decision each 15 s"
     training.train({"text": text, "device": "cpu", "workers": 0, "threads": 1})
+
+
+def new_settings(trainer: ContinuousTrainer, games: GateGames) -> OwnSettings:
+    """Hands changed settings of the section `gate` to the trainer and the games, which judge again what is stored."""
+
+    def take(changes: Mapping[str, Any]) -> None:
+        trainer.settings = dataclasses.replace(trainer.settings, **changes)
+        games.change(trainer.settings)
+
+    return OwnSettings("gate", take)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.play.rollout import Samples
-from dshq_widget.algorithms.ppo.games import OwnGames, Player
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
+from dshq_widget.learning.games import OwnGames, Player
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget, compiling
 from dshq_widget.runtime.memory import SharedBlock

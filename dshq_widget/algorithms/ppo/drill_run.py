@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.cuda import why_unusable
 from dshq_widget.algorithms.ppo import compiling, tuning
-from dshq_widget.algorithms.ppo.games import OwnGames, RingGames
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
@@ -20,12 +20,14 @@ from dshq_widget.gpu.device import choose_device
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.league import League
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.learning.targets import Targets
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, left_out, slot_count
 from dshq_widget.runtime.process import Channel, role
@@ -171,7 +173,7 @@ class DrillPPO:
         """The allocation and the reason for it; measured now if there is a choice and no measurement yet. None if
         another allocation is faster.
         """
-        machine, spec = tuning.Machine(**self.job["machine"]), self.drill.spec
+        machine, spec = Machine(**self.job["machine"]), self.drill.spec
         if getattr(training.source, "resident", False):
             alone = tuning.report(self.config, machine, None, tuning.Allocation(0, 1))
             return alone | {"why": "the GPU plays and learns"}

@@ -18,6 +18,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import check_device, need_torch
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
@@ -50,7 +51,7 @@ def share_out(
     config: TrainConfig, cpu: float, memory: float, rates: tuning.Rates | None = None, gentle: bool = False
 ) -> Shares:
     """Split the games over the allocation that is chosen for `cpu` processors and `memory` bytes."""
-    allocation = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
+    allocation = tuning.choose(config, Machine(cpu, memory, gentle), rates)
     tiles = config.num_envs // LANES
     workers = min(allocation.workers, tiles)
     shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
@@ -88,7 +89,7 @@ class DrillProcesses:
         """
         drill, config, weights, job = self._drill, self._config, self._weights, self._job
         self._another_allocation = False
-        machine = tuning.Machine.this(bool(job.get("gentle")))
+        machine = Machine.this(bool(job.get("gentle")))
         rates = tuning.recall(drill.spec, config, machine) if tuning.open_choice(config, machine) else None
         shares = share_out(config, machine.cpu, machine.memory, rates, machine.gentle)
         self._ring, offsets = _ring(drill, config, shares.games)
@@ -254,7 +255,7 @@ def start_processes(
     if job.get("engine") == "ray":
         requirements.check(drill, config)
         assert isinstance(drill, CompiledDrill)
-        machine = tuning.Machine.this(bool(job.get("gentle")))
+        machine = Machine.this(bool(job.get("gentle")))
         job = {"machine": dataclasses.asdict(machine), **job}
         data = drill.to_json() | {"javascript": ""}
         return OneProcess(CLUSTER_LEARNER, data, config, weights, job, on_message, on_exit, machine.size)
@@ -263,7 +264,7 @@ def start_processes(
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     need_torch(f"training on {drill.name}")
-    machine = tuning.Machine.this(bool(job.get("gentle")))
+    machine = Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
     threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down
     job = {"processors": processors, **job}

@@ -1,8 +1,5 @@
-"""Chooses processes, threads and number of games from the available processors and memory and, if there is a choice,
-from rates that the first learner on a machine measures once (`Rates`, kept on disk).
-
-Settings chosen by the user or the drill are kept. Of the settings that change what is learned, only the number of games
-scales with the processors, and the minibatch with it.
+"""Chooses processes and threads from the available processors and memory and, if there is a choice, from rates that the
+first learner on a machine measures once (`Rates`, kept on disk).
 """
 
 from __future__ import annotations
@@ -13,32 +10,22 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
-from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.version import __version__
 from dshq_widget.files import atomic
+from dshq_widget.learning.fitting import FREE
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.runtime import budget
+from dshq_widget.runtime.machine import Machine
 
-FREE = ("num_envs", "rollout_length", "minibatch_size")
-"""Settings fitted to the machine unless the user or the drill set them."""
-REFERENCE_CPU = 2.0
-"""Number of processors on which the defaults were tuned (docs/LOG.md)."""
-LEAST_GAMES, MOST_GAMES = 256, 4096
-"""Games grow with the square root of the processors, in powers of two: 512 for half a processor, 1,024 for one to
-seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
-as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
-"""
-SAMPLE_SHARE = 1 / 16
-"""Largest share of memory for samples (assumed: the rest is code, network and other processes)."""
 PROBE_SECONDS = 0.15
 """Time to measure each number of threads, after one warm-up round."""
 MOST_BUSY = 0.1
@@ -85,64 +72,6 @@ class Allocation:
     threads: int
     """Of the learner."""
     rate: float = 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Machine:
-    """The share of this machine that training may use."""
-
-    cpu: float
-    """Processors, including fractions."""
-    memory: float
-    """Bytes."""
-    gentle: bool = False
-    """Whether a page draws next to the learner and needs a processor."""
-
-    @classmethod
-    def this(cls, gentle: bool = False) -> Machine:
-        return cls(budget.cpu_budget(), budget.memory_limit(), gentle)
-
-    @property
-    def size(self) -> int:
-        """Processors to compute on. Next to a page, one less: threads that wait for each other while the page draws
-        learn slower than a single thread (measured: docs/LOG.md).
-        """
-        size = budget.usable_processors(self.cpu)
-        return max(1, size - 1) if self.gentle else size
-
-
-# ---- how many games
-
-
-def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], machine: Machine) -> TrainConfig:
-    """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that the user chose. The
-    drill's own `training` settings are kept, too: they were tuned together.
-    """
-    if config.deterministic:
-        return config
-    base, keep = of_drill(spec), {*keep, *spec.get("training", {})}
-    games, length = config.num_envs, config.rollout_length
-    if "num_envs" not in keep:
-        doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
-        games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
-        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory * SAMPLE_SHARE:
-            games //= 2
-        games = max(LANES, games // LANES * LANES)
-    if "rollout_length" not in keep:
-        length = base.rollout_length
-        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory * SAMPLE_SHARE:
-            length //= 2
-    chosen = {"num_envs": games, "rollout_length": length}
-    if not {"num_envs", "minibatch_size"} & keep:
-        size = base.minibatch_size * games / base.num_envs
-        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec["sides"])))
-    return config.replace(chosen)
-
-
-def sample_bytes(spec: Mapping[str, Any], games: int, length: int, memory: int = 0) -> int:
-    """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
-    units = games // LANES * length * int(spec["sides"])
-    return 4 * Samples.floats(units, *Samples.sizes(spec, memory, length))
 
 
 # ---- processes and threads

@@ -11,15 +11,16 @@ from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.algorithms.spo.learner import SpoLearner
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.league import League
+from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Companion, Run, announce, warn
+from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import left_out
@@ -40,13 +41,14 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     games = SearchedGames(drill, config, settings, spec, threads)
     if why := left_out(config, drill.spec):
         warn(channel, why)
+    learner = SpoLearner(spec, settings, config.seed, threads)
     training = Run(
         channel,
         job,
         drill=drill,
         config=config,
         spec=spec,
-        learner=SpoLearner(spec, settings, config.seed, threads),
+        learner=learner,
         source=games,
         evaluator=Evaluator(drill, spec, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
@@ -54,7 +56,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             Exploration(),
             SearchReport(drill, games, config.seed),
             Competition(League(drill, spec, config.seed), games, config),
-            NewSettings(),
+            new_settings(learner, games),
         ),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
@@ -75,16 +77,12 @@ def warm_up(drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, sp
     learner.update(SearchedGames(drill, config, few, spec, 1).next(learner, config, 0), Progress(config, 0, 0))
 
 
-class NewSettings(Companion):
+def new_settings(learner: SpoLearner, games: SearchedGames) -> OwnSettings:
     """Hands changed settings of the section `spo` to the games and the learner."""
 
-    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        if command["type"] == "SET_HYPER" and command["key"] == "spo":
-            settings = dataclasses.replace(run.learner.player.settings, **command["value"])
-            assert isinstance(run.source, SearchedGames)
-            try:
-                run.source.replay.check_period(settings.sample_period)
-            except ConfigError as error:
-                run.warn(f"the settings of spo stay as they were: {error}")
-                return
-            run.learner.player.settings = run.source.settings = settings
+    def take(changes: Mapping[str, Any]) -> None:
+        settings = dataclasses.replace(learner.settings, **changes)
+        games.replay.check_period(settings.sample_period)
+        learner.settings = games.settings = settings
+
+    return OwnSettings("spo", take)

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from dshq_widget.algorithms.algorithm import Algorithm, OneProcess
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run
 from dshq_widget.policy.network import PolicySpec

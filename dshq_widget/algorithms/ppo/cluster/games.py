@@ -13,9 +13,10 @@ import numpy as np
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.cluster.crew import Crew, Member
 from dshq_widget.algorithms.ppo.cluster.player import Chunk, Order
-from dshq_widget.algorithms.ppo.games import STALE_ROLLOUTS, Player
+from dshq_widget.algorithms.ppo.ring_games import STALE_ROLLOUTS
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.games import Player
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
 

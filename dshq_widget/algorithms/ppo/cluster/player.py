@@ -10,10 +10,10 @@ import numpy as np
 
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo import compiling
-from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.version import __version__
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
 

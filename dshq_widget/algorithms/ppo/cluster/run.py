@@ -13,6 +13,7 @@ from dshq_widget.algorithms.ppo.cluster.games import ClusterGames
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.learning.run import Companion, Run, announce, warn
+from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
 
@@ -70,7 +71,7 @@ class ClusterPPO(DrillPPO):
         """Wait for the first node. There is nothing to choose."""
         self._wait_for_a_node(training)
         self.workers = len(self.crew.ready)
-        machine = tuning.Machine(**self.job["machine"])
+        machine = Machine(**self.job["machine"])
         report = tuning.report(self.config, machine, None, tuning.Allocation(self.workers, self.threads))
         return report | {"why": "one process on each node of a Ray cluster"}
 

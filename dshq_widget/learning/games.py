@@ -1,8 +1,7 @@
-"""Sources of samples: games played by the learner's threads, or by rollout processes through the ring."""
+"""Games that the learner's own process plays: the samples of a run without rollout processes."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
@@ -15,15 +14,8 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
-from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import Opponents, OpponentSlots, slot_count
-from dshq_widget.runtime.ring import Lane
-from dshq_widget.runtime.worker import chunk_fields, make_rollouts, tiles_among
-
-STALE_ROLLOUTS = 4
-"""Samples are discarded and counted if more rollouts of all games than this were learned from since their policy played
-(assumed). Normal are 2 at most; 8 cost more than three times the agent steps (benchmarks/ray_lag.py).
-"""
+from dshq_widget.runtime.opponents import Opponents, slot_count
+from dshq_widget.runtime.worker import make_rollouts
 
 
 class Player(Protocol):
@@ -113,80 +105,3 @@ class OwnGames:
             for name, place in places.items():
                 place[:] = state[name]
             rollouts.count = int(state["train.count"])
-
-
-class RingGames:
-    """The games played by rollout processes: one lane each, taken in turn; `pool` carries earlier policies to them."""
-
-    resident = False
-
-    def __init__(
-        self,
-        drill: CompiledDrill,
-        config: TrainConfig,
-        block: SharedBlock,
-        games: list[int],
-        offsets: list[int],
-        pool: OpponentSlots | None,
-    ):
-        self.pool = pool
-        spec = drill.spec
-        self.lanes, self.shapes = [], []
-        for count, among, offset in zip(games, tiles_among(games), offsets, strict=True):
-            shape = make_rollouts(drill, config, count, 0, 1, among)
-            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec, config), offset))
-            self.shapes.append((shape.units, *shape.sizes))
-        self.turn, self.stale, self.oldest = 0, 0, 0
-        self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
-
-    def forget_before(self, version: int) -> None:
-        """Discard and count samples from policies older than this version, including later ones."""
-        self.oldest = version
-
-    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
-        """Play the pool's games against these earlier policies from the next rollout on."""
-        if self.pool is not None:
-            self.pool.publish(policies)
-
-    def practise(self, scenes: np.ndarray) -> None:
-        """Does nothing: the kernel sends scenes to the workers itself."""
-
-    def mend(self, samples: Samples) -> None:
-        """Does nothing: each worker restarts its own games."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Empty: the games are in other processes, and a continuation restarts them."""
-        return {}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Does nothing: there is no state."""
-
-    @property
-    def memory_mb(self) -> float:
-        """Peak memory of all rollout processes."""
-        return sum(self.memory)
-
-    @property
-    def dropped(self) -> int:
-        return self.stale + sum(lane.dropped for lane in self.lanes)
-
-    def next(self, learner: Player, config: TrainConfig, version: int) -> Experience | None:
-        """The next chunk of any lane, or None if none arrives for a while."""
-        for wait in (0.0, 0.0005, 0.0005, 0.001, 0.002, 0.005):
-            if wait:
-                time.sleep(wait)
-            for _ in self.lanes:
-                k, self.turn = self.turn, (self.turn + 1) % len(self.lanes)
-                chunk = self.lanes[k].peek()
-                if chunk is None:
-                    continue
-                lag = version - chunk.policy_version
-                if lag > STALE_ROLLOUTS * len(self.lanes) or chunk.policy_version < self.oldest:
-                    self.stale += 1
-                    self.lanes[k].release()
-                    continue
-                samples = Samples.over(chunk.arrays["samples"], *self.shapes[k])
-                self.memory[k] = float(chunk.arrays["memory_mb"][0])
-                units = np.flatnonzero(chunk.arrays["trainable"])
-                return Experience(samples, units, chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
-        return None

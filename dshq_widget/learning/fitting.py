@@ -1,0 +1,59 @@
+"""Fits the number of games, and what depends on it, to the processors and the memory of a machine.
+
+Settings chosen by the user or the drill are kept. Of the settings that change what is learned, only the number of games
+scales with the processors, and the minibatch with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.runtime.machine import Machine
+
+FREE = ("num_envs", "rollout_length", "minibatch_size")
+"""Settings fitted to the machine unless the user or the drill set them."""
+REFERENCE_CPU = 2.0
+"""Number of processors on which the defaults were tuned (docs/LOG.md)."""
+LEAST_GAMES, MOST_GAMES = 256, 4096
+"""Games grow with the square root of the processors, in powers of two: 512 for half a processor, 1,024 for one to
+seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
+as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
+"""
+SAMPLE_SHARE = 1 / 16
+"""Largest share of memory for samples (assumed: the rest is code, network and other processes)."""
+
+
+def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], machine: Machine) -> TrainConfig:
+    """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that the user chose. The
+    drill's own `training` settings are kept, too: they were tuned together.
+    """
+    if config.deterministic:
+        return config
+    base, keep = of_drill(spec), {*keep, *spec.get("training", {})}
+    games, length = config.num_envs, config.rollout_length
+    if "num_envs" not in keep:
+        doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
+        games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
+        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory * SAMPLE_SHARE:
+            games //= 2
+        games = max(LANES, games // LANES * LANES)
+    if "rollout_length" not in keep:
+        length = base.rollout_length
+        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory * SAMPLE_SHARE:
+            length //= 2
+    chosen = {"num_envs": games, "rollout_length": length}
+    if not {"num_envs", "minibatch_size"} & keep:
+        size = base.minibatch_size * games / base.num_envs
+        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec["sides"])))
+    return config.replace(chosen)
+
+
+def sample_bytes(spec: Mapping[str, Any], games: int, length: int, memory: int = 0) -> int:
+    """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
+    units = games // LANES * length * int(spec["sides"])
+    return 4 * Samples.floats(units, *Samples.sizes(spec, memory, length))
