@@ -8,6 +8,8 @@ entry point `dshq_widget.algorithms` (docs/own_algorithm.md).
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import metadata
@@ -59,12 +61,14 @@ def chosen(algorithm: str | Algorithm) -> Algorithm:
     module, colon, name = algorithm.partition(":")
     if not colon:
         return get(algorithm)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that nothing there hides an installed module
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"wanted an algorithm like my_module:ALGORITHM, got {algorithm!r}: {error}; run where Python finds the "
-            "module"
+            f"wanted an algorithm like my_module:ALGORITHM, got {algorithm!r}: {error}; run in the module's "
+            "folder, or install it"
         ) from error
     return register(_checked(found, algorithm))
 

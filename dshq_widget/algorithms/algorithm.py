@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -62,8 +63,14 @@ def one_process(
     needs: Callable[[], None] = lambda: None,
 ) -> Start:
     """A `Start` for a learner that does everything in one process of `role`. `threads(config, job)`: how many it has;
-    `needs` raises RuntimeError for what is missing on this machine.
+    `needs` raises RuntimeError for what is missing on this machine. Raises ValueError for a role that no other process
+    can import.
     """
+    if role.partition(":")[0] == "__main__":
+        raise ValueError(
+            "an algorithm runs in a process of its own, which cannot import a notebook's cell or a script that runs: "
+            "write it into a file (`%%writefile my_algorithm.py`) and import that"
+        )
 
     def start(
         drill: Any,
@@ -168,6 +175,8 @@ class Algorithm:
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(sections.NAME, self.name, re.ASCII):
+            raise ValueError(f"an algorithm's name is one to 31 of a-z, 0-9 and _, a letter first; got {self.name!r}")
         for key in {*(self.reads or ()), *self.at_start, *self.defaults, *self.fixed} - {*settings.FIELDS}:
             raise ValueError(
                 f"{self.name} names a shared setting {key!r} that is not there{settings.nearest(key, settings.FIELDS)}"

@@ -19,6 +19,9 @@ from typing import Any, ClassVar, TypeVar
 
 from dshq_widget.contract.settings import ConfigError, docs, nearest, parse_value
 
+NAME = r"[a-z][a-z0-9_]{0,30}"
+"""An algorithm's name, and its section's."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Section:

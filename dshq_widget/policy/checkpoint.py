@@ -33,7 +33,7 @@ import numpy as np
 import safetensors.numpy
 
 from dshq_kernels.network.layers import MOST_WORK, is_network, memory_of, work
-from dshq_widget.contract import protocol
+from dshq_widget.contract import protocol, sections
 from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.settings import FIELDS, ConfigError, parse_value
 from dshq_widget.files import atomic
@@ -369,7 +369,7 @@ def _check_fits(environment: dict[str, Any], drill: str, layers: tuple[int, ...]
 
 def _algorithm(metadata: dict[str, str]) -> str:
     name = metadata.get("algorithm", "ppo")
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name, re.ASCII):
+    if not re.fullmatch(sections.NAME, name, re.ASCII):
         raise CheckpointError("the name of its algorithm is not one")
     return name
 

@@ -227,7 +227,7 @@ class _Run:
                 stderr=subprocess.STDOUT,
                 bufsize=0,
                 pass_fds=[child_end, *(fd for fd, _ in fds.values())],
-                env=_environment(threads),
+                env=_environment(threads, role),
             )
         except (OSError, ValueError):
             os.close(self._messages)
@@ -462,9 +462,16 @@ def _import_roots() -> list[str]:
     return [str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin]
 
 
-def _environment(threads: int) -> dict[str, str]:
+def _home_of(role: str) -> list[str]:
+    """Where this process found the module of a role, so that a child finds one of the user's own, too."""
+    module = role.partition(":")[0]
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return [str(Path(file).absolute().parents[module.count(".")])] if file else []
+
+
+def _environment(threads: int, role: str) -> dict[str, str]:
     roots = [root for root in _import_roots() if Path(root).name not in ("site-packages", "dist-packages")]
-    paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = dict.fromkeys([*roots, *filter(None, [os.environ.get("PYTHONPATH")]), *_home_of(role)])
     counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
     return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
 

@@ -63,7 +63,10 @@ def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
 
 
 def test_no_example_is_without_a_test():
-    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"magpie.py", "ppo_on_make_vec.py"}
+    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {
+        *("magpie.py", "ppo_on_make_vec.py"),
+        "reinforce.py",  # tests/algorithms/test_own_algorithm.py
+    }
 
 
 @pytest.mark.parametrize(("updates", "share"), [(2, None), pytest.param(200, 0.6, marks=pytest.mark.slow)])

@@ -53,6 +53,7 @@ WIDGET = {
             "dshq_kernels",
         ),
     },
+    "extend": {"algorithms", "contract", "learning", "policy", "runtime", "dshq_kernels"},
     "training": {
         "algorithms",
         "contract",
@@ -208,3 +209,15 @@ def test_importing_the_package_loads_no_torch_and_no_numba():
     probe = "import sys, dshq_widget; print([name for name in ('torch', 'numba', 'gymnasium') if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=300, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+def test_no_algorithm_imports_another():
+    folders = {path.name for path in (PACKAGES["dshq_widget"] / "algorithms").iterdir() if path.is_dir()} - {
+        "__pycache__"
+    }
+    found = []
+    for folder in folders:
+        others = tuple(f"dshq_widget.algorithms.{other}" for other in folders - {folder})
+        for path in (PACKAGES["dshq_widget"] / "algorithms" / folder).rglob("*.py"):
+            found += [f"{path}:{line} imports {name}" for line, name in imports(path) if name.startswith(others)]
+    assert folders == {"dreamer", "gate", "ppo", "spo"} and found == []

@@ -1,19 +1,10 @@
-"""A toy algorithm: random search on the weights. It shows all that a new algorithm has to bring."""
+"""A toy algorithm: random search on the weights. It shows the least that a new algorithm has to bring."""
 
 from types import SimpleNamespace
 
 import numpy as np
 
-from dshq_widget.algorithms.algorithm import Algorithm, OneProcess
-from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.evaluator import Evaluator
-from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Run
-from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.process import role
-from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget import extend
 
 
 class RandomSearch:
@@ -21,9 +12,9 @@ class RandomSearch:
 
     skipped = 0
 
-    def __init__(self, spec, seed):
-        self.rng, self.score = np.random.default_rng(seed), -np.inf
-        self.load(spec.untrained(seed))
+    def __init__(self, spec, config, own):
+        self.rng, self.score = np.random.default_rng(config.seed), -np.inf
+        self.load(spec.untrained(config.seed))
         self.player = SimpleNamespace(blob=lambda: self.trial)
 
     def update(self, experience, progress):
@@ -50,21 +41,9 @@ class RandomSearch:
         self.score = float(state["train.search"])
 
 
-@role
+@extend.role
 def run(channel, job, blocks):
-    drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
-    spec = PolicySpec.for_config(drill.spec, config)
-    parts = {
-        "learner": RandomSearch(spec, config.seed),
-        "source": OwnGames(drill, config, 1),
-        "evaluator": Evaluator(drill, spec, config.seed),
-        "publisher": Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-    }
-    Run(channel, job, drill=drill, config=config, spec=spec, **parts).train({"text": "searching", "device": "cpu"})
+    extend.train(channel, job, blocks, RandomSearch)
 
 
-def start(drill, *others):
-    return OneProcess("tests.harness.games.random_search:run", drill.to_json(), *others)
-
-
-ALGORITHM = Algorithm("random_search", start)
+ALGORITHM = extend.Algorithm("random_search", extend.one_process(f"{__name__}:run"))
