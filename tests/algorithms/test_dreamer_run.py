@@ -82,6 +82,7 @@ def test_pause_change_and_stop(tmp_path):
     assert (tmp_path / "metrics.csv").exists()
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
     with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW) as trainer:
@@ -115,13 +116,18 @@ class TestFiles:
         assert found["episodes"] == 16 and 0 <= found["return_mean"] <= 100 and found["episode_length_mean"] == 100
 
     @pytest.mark.parametrize(
-        "command", [("export", "--onnx", "a.onnx"), ("export", "--html", "a.html"), ("record", "--gif", "a.gif")]
+        ("command", "why"),
+        [
+            (("export", "--onnx", "a.onnx"), "its world model makes of frames"),
+            (("export", "--html", "a.html"), "its world model makes of frames"),
+            (("record", "--gif", "a.gif"), "is more than the network in its file"),
+        ],
     )
-    def test_its_stand_in_plays_nowhere_else(self, bandit, command, tmp_path, monkeypatch, capsys):
+    def test_its_stand_in_plays_nowhere_else(self, bandit, command, why, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         verb, *rest = command
         assert main.main([verb, str(bandit), *rest]) == 2
-        assert "its world model makes of frames" in capsys.readouterr().err
+        assert why in capsys.readouterr().err
         with pytest.raises(CheckpointError, match="plays in `dshq train`, `dshq evaluate` and `dshq play` only"):
             checkpoint.load_policy(bandit)
 

@@ -16,6 +16,7 @@ from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.learning import fitting
 from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime.budget import MOST_THREADS
 from dshq_widget.runtime.machine import Machine
@@ -68,8 +69,8 @@ def test_fitting_twice_changes_nothing():
 def test_samples_fit_into_the_memory(memory, n_obs):
     spec = {**BALL, "n_obs": n_obs}
     config = fitted(of_drill(spec), spec, (), Machine(64, memory))
-    room = memory * tuning.SAMPLE_SHARE
-    assert config.rollout_length == 1 or tuning.sample_bytes(spec, config.num_envs, config.rollout_length) <= room
+    room = memory * fitting.SAMPLE_SHARE
+    assert config.rollout_length == 1 or fitting.sample_bytes(spec, config.num_envs, config.rollout_length) <= room
 
 
 def test_half_a_processor_and_a_gigabyte():
