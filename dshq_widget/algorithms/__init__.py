@@ -27,7 +27,7 @@ algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE,
 ENTRY_POINTS = "dshq_widget.algorithms"
 """The group of entry points of installed packages; the name is the algorithm's, the object an `Algorithm`."""
 ENGINES = ("local", "page", "ray")
-"""Where games may be played: on this machine, in the page, on a Ray cluster."""
+"""Where a run may take place: on this machine, in the page that shows it, with its games on a Ray cluster."""
 
 
 def register(algorithm: Algorithm) -> Algorithm:
@@ -80,13 +80,18 @@ def _checked(found: Any, name: str) -> Algorithm:
 
 
 def engine(name: str, ray_address: str, algorithm: Algorithm) -> dict[str, str]:
-    """Where the games of a run are played, for its job. Raises ConfigError for an unknown engine or an address that
-    nobody uses, Refused if `algorithm` does not have this engine.
+    """Where a run of the kernel takes place, for its job. Raises ConfigError for an unknown engine, for the page's, or
+    for an address that nobody uses, Refused if `algorithm` does not have this engine.
     """
     if name not in ENGINES:
         raise ConfigError(f"engine must be {' or '.join(ENGINES)}, got {name!r:.60}{nearest(str(name), ENGINES)}")
     if name != "local":
         algorithm.require(name)
+    if name == "page":
+        raise ConfigError(
+            "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
+            "`dshq play DRILL --engine page`"
+        )
     if ray_address and name != "ray":
         raise ConfigError(f"ray_address={ray_address!r} is only for engine=ray, got engine={name}: leave it out")
     return {"engine": name, "ray_address": ray_address}

@@ -91,7 +91,7 @@ FEATURES = {
     "gym": "environments of Gymnasium (`gym:ID`)",
     "recurrent": "networks with memory (`--memory`)",
     "cuda": "learning on a CUDA device (`--device cuda`)",
-    "page": "training in the page, without a kernel (`--engine page`)",
+    "page": "training in the page (`DrillWidget(engine='page')`, `dshq play --engine page`)",
     "ray": "rollouts on a Ray cluster (`--engine ray`)",
     "onnx": "`dshq export --onnx`",
     "html": "`dshq export --html`",

@@ -298,6 +298,12 @@ def _play(verb: Parser) -> None:
     )
     _drill(verb)
     verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")
+    verb.add_argument(
+        "--engine",
+        choices=("local", "page"),
+        default="local",
+        help="where Train trains: this machine or the page",
+    )
     verb.add_argument("--port", type=int, default=0, help="the port to serve on (default: any that is free)")
     verb.add_argument("--no-browser", action="store_true", help="don't open a browser; print the URL")
 

@@ -321,7 +321,7 @@ def play(options: argparse.Namespace) -> None:
     elif options.drill is not None:
         raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
     how = {"port": options.port, "browser": not options.no_browser, "as_json": options.json}
-    run(shown, policy=policy, algorithm=algorithm, **how)
+    run(shown, policy=policy, algorithm=algorithm, engine=options.engine, **how)
 
 
 def submit(options: argparse.Namespace) -> dict[str, Any]:

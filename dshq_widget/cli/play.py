@@ -17,12 +17,13 @@ def play(
     *,
     policy: str | None = None,
     algorithm: str | None = None,
+    engine: str = "local",
     port: int = 0,
     browser: bool = True,
     as_json: bool = False,
 ) -> dict[str, str]:
     """Serve a widget of `drill`, in which the policy file `policy` plays if one is given, until Ctrl-C or SIGTERM.
-    Train trains by `algorithm` (default: the drill's).
+    Train trains by `algorithm` (default: the drill's), in the page with `engine="page"`.
 
     As soon as it answers, its address is the last line of stdout; with `as_json` that is {url, drill}, which is what is
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
@@ -30,7 +31,7 @@ def play(
     told = threading.Event()
     before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with DrillWidget(drill, policy=policy, algorithm=algorithm) as widget:
+        with DrillWidget(drill, policy=policy, algorithm=algorithm, engine=engine) as widget:
             server = serve(widget, port)
             said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
             print(json.dumps(said) if as_json else server.url, flush=True)

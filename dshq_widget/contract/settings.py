@@ -208,9 +208,8 @@ class TrainConfig:
     """Share of new games that start from one of the arranged scenes, if there are any."""
     seed: int = setting(0, "int", "Seed", RESTART, ESSENTIALS, lo=0, hi=(1 << 32) - 1)
     """Seed of all random numbers of the run."""
-    device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda", "page"))
-    """Device of the learner; auto uses a working GPU if there is one. page is for the widget alone: its browser trains.
-    """
+    device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))
+    """Device of the learner; auto uses a working GPU if there is one."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
     joint: bool = setting(False, "bool", "Joint learning", RESTART, "machine")

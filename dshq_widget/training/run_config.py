@@ -46,11 +46,6 @@ class RunConfig:
         named = self.named | set(settings.canonical(hyper, self.values))
         decided = self.algorithm.decided(section)
         values = self.values.replace(decided).replace(hyper)
-        if values.device == "page":
-            raise settings.ConfigError(
-                "device=page is for the widget alone, whose browser then trains: use DrillWidget(device='page'), or "
-                "auto, cpu or cuda here"
-            )
         for key, fixed in decided.items():
             if getattr(values, key) != fixed:
                 name = self.algorithm.name

@@ -130,6 +130,15 @@ class Trainer(Readings, Callbacks):
         """The name of what trains."""
         return self._algorithm.name
 
+    def lacks(self, feature: str) -> str:
+        """Why the algorithm does not have a feature (algorithm.py, FEATURES), as a sentence; "" if it has it."""
+        return self._algorithm.refuses.get(feature, "")
+
+    @property
+    def engine(self) -> str:
+        """Where the games are played: `local` or `ray`."""
+        return self._engine["engine"]
+
     @property
     def config(self) -> TrainConfig:
         """The current settings."""

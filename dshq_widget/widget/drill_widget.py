@@ -98,13 +98,13 @@ class DrillWidget(anywidget.AnyWidget):
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         rules = Rules.of()
-        self._in_page = hyper.get("device") == "page"
+        self._in_page = hyper.get("engine") == "page"
         if self._in_page:
-            hyper = {key: value for key, value in hyper.items() if key != "device"}
+            hyper = {key: value for key, value in hyper.items() if key != "engine"}
         self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
         if self._in_page and (problem := page_training.why_not(self._trainer)):
             self._trainer.close()
-            raise ConfigError(f"device=page cannot be used: {problem}")
+            raise ConfigError(f"engine=page cannot be used: {problem}")
         if policy is not None:
             self._trainer.load(policy)
         compiled = self._trainer.drill
@@ -184,10 +184,10 @@ class DrillWidget(anywidget.AnyWidget):
     def train(self, **hyper: Any) -> None:
         """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first.
 
-        Raises RuntimeError with `device="page"`: there the page's own Train button starts it.
+        Raises RuntimeError with `engine="page"`: there the page's own Train button starts it.
         """
         if self._in_page:
-            raise RuntimeError("this widget trains in the page (device=page): press Train there")
+            raise RuntimeError("this widget trains in the page (engine=page): press Train there")
         self._trainer.start(**hyper)
         self._refresh()
 
@@ -470,7 +470,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values = page_protocol.values(trainer, self._in_page)
+            values = page_protocol.values(trainer)
             own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
             new = {"values": values, "algorithm": own, "start": page_protocol.start(trainer, self._in_page)}
             if any(self.config[key] != value for key, value in new.items()):

@@ -100,9 +100,9 @@ def policy(given: Any, bare: bool = False) -> dict[str, Any]:
     }
 
 
-def values(trainer: Any, in_page: bool) -> dict[str, Any]:
-    """The shared settings of a Trainer for the page; `in_page`: the browser trains in its place."""
-    return typed(trainer.config.to_json()) | ({"device": "page"} if in_page else {})
+def values(trainer: Any) -> dict[str, Any]:
+    """The shared settings of a Trainer for the page."""
+    return typed(trainer.config.to_json())
 
 
 def start(trainer: Any, in_page: bool) -> dict[str, Any]:
@@ -114,12 +114,14 @@ def start(trainer: Any, in_page: bool) -> dict[str, Any]:
 
 
 def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
-    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, under
-    `algorithm` its own, under `start` what it may start from, and under `targets` whom it is to beat.
+    """The settings of a Trainer, as the trait `config` has them: under `engine` where it trains (`in_page`: the browser
+    does, in its place), those that its algorithm shares with others, under `algorithm` its own, under `start` what it
+    may start from, and under `targets` whom it is to beat.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
-        "values": values(trainer, in_page),
+        "engine": "page" if in_page else trainer.engine,
+        "values": values(trainer),
         "schema": shown["schema"],
         "defaults": typed(shown["defaults"]),
         "presets": shown["presets"],

@@ -23,9 +23,7 @@ def why_not(trainer: Trainer) -> str:
     drill = trainer.drill
     if isinstance(drill, Environment):
         return f"{drill.name} cannot be trained in a page: its environment runs in Python"
-    if trainer.algorithm != "ppo":
-        return f"a page trains by ppo only, and this run's algorithm is {trainer.algorithm}"
-    return ""
+    return trainer.lacks("page")
 
 
 def parts(drill: CompiledDrill, relaxed: bool) -> tuple[bytes, bytes, bytes, bytes]:

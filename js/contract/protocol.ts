@@ -142,6 +142,7 @@ export interface ConfigSchemaEntry {
 }
 export type ConfigValue = number | string | boolean | number[];
 export interface ConfigTrait {
+  engine?: "local" | "page" | "ray"; // where it trains
   algorithm?: AlgorithmSettings | null;
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>; // of the settings that the algorithm reads

@@ -328,8 +328,7 @@ export function freshPolicy(layers: number[], settings: Settings): TrainedPolicy
 /** A `.dshq` file's content; `state` is the learner's own. */
 export function policyFile(spec: DrillSpec, policy: TrainedPolicy, settings: Settings, metrics: MetricsRow, state: Tensors = {}): PolicyFile {
   const { name: drill, rules_hash } = spec;
-  const config: Record<string, unknown> = { ...settings, device: "auto" }; // "page" is no device for Python
-  return { ...policy, drill, rules_hash, seed: settings.seed, config, metrics, state, algorithm: "ppo", algorithm_settings: {} };
+  return { ...policy, drill, rules_hash, seed: settings.seed, config: { ...settings }, metrics, state, algorithm: "ppo", algorithm_settings: {} };
 }
 
 /** Lets messages in. A timer would be held back where timers are nested. */

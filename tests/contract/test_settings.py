@@ -83,7 +83,7 @@ def test_accepted_on_input(given, key, value):
         ({"epochs": 2.5}, "epochs must be a whole number from 1 to 100 passes, got 2.5"),
         ({"num_envs": 1000}, "num_envs must be a multiple of 16, got 1000; use 992 or 1008"),
         ({"num_envs": 1 << 40}, "from 16 to 65,536 games"),
-        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, page, got 'gpu'; did you mean 'cpu'?"),
+        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, got 'gpu'; did you mean 'cpu'?"),
         ({"minibatch_order": "sorted"}, "minibatch_order must be one of random, sequential, got 'sorted'"),
         ({"priority_beta": 1.5}, "priority_beta must be a number from 0 to 1, got 1.5"),
         ({"clip_value": "maybe"}, "clip_value must be true or false"),

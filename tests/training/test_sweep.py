@@ -124,7 +124,7 @@ def test_a_run_that_fails_is_kept_and_the_sweep_goes_on(tmp_path, trained, monke
         ({"settings": {"activation": ("relu", "tanh")}}, "is not a number"),
         ({"settings": {"seed": [1, 2]}}, "seeds="),
         ({"settings": {"gamma": [0.5], "lambda": [0.5], "gae_lambda": [0.6]}}, "given twice"),
-        ({"settings": {"device": ["cpu", "page"]}}, "for the widget alone"),
+        ({"settings": {"device": ["cpu", "page"]}}, "device must be one of auto, cpu, cuda, got 'page'"),
         ({"gamma": 0.5}, "varies and is fixed"),
         ({"seed": 3}, r"say seeds=\[3\]"),
         ({"seeds": 0}, "seeds must be"),

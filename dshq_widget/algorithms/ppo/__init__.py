@@ -42,7 +42,4 @@ ALGORITHM = Algorithm(
     start,
     prepare=prepare,
     metrics=METRICS,
-    refuses={
-        "page": "ppo does not train in the page: leave out --engine page",
-    },
 )

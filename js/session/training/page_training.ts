@@ -1,5 +1,5 @@
 /**
- * When a page trains by itself, and what it offers: at once in an exported page and with the setting `device="page"`; else, when the kernel
+ * When a page trains by itself, and what it offers: at once in an exported page and with `engine="page"`; else, when the kernel
  * is gone or hardly gets on, on request. A run that the browser kept is offered to whoever trains now.
  */
 import { listen, type Model } from "../../contract/model";
@@ -47,7 +47,7 @@ export class PageTraining {
     if (base.trainerPackage) {
       this.fetched = base.trainerPackage;
       this.takeOver();
-    } else if (base.get("config")?.values.device === "page") this.takeOver();
+    } else if (base.get("config")?.engine === "page") this.takeOver();
     else if (!base.standalone) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const follow = () => {

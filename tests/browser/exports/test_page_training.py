@@ -1,4 +1,4 @@
-"""Training in the page: an exported file without a server, a kernel that dies, `device="page"`, and what is kept."""
+"""Training in the page: an exported file without a server, a kernel that dies, `engine="page"`, and what is kept."""
 
 import base64
 import gzip
@@ -165,10 +165,10 @@ def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, 
 
 @pytest.mark.slow
 def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: OpenPage):
-    page, widget = begin(open_page, plain_chromium, CELL.format(more={"device": "page"}))
+    page, widget = begin(open_page, plain_chromium, CELL.format(more={"engine": "page"}))
     assert widget.attribute("trainer") == "page"
     version = train(widget, 3)
-    assert page.kernel.run("print(w._trainer.status, w.config['values']['device'])").split() == ["idle", "page"]
+    assert page.kernel.run("print(w._trainer.status, w.config['engine'])").split() == ["idle", "page"]
     widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
 
