@@ -44,6 +44,7 @@ CONTROLS = {
     "value-map": "Value map",
     "sight": "What it sees",
     "why": "Why that move?",
+    "next-move": "Next move",
     "futures": "16 futures",
     "futures-number": "Number of futures",
     "futures-depth": "Decisions ahead",

@@ -291,6 +291,12 @@ export interface Proposal {
   survived: boolean | null; // whether the parasite lives then
 }
 
+/** Touches of the ball, shots and goals a minute of match time: of late, and before anything was learned where that was seen here. */
+export interface Liveliness {
+  now: { touches: number; shots: number; goals: number };
+  untrained: Liveliness["now"] | null;
+}
+
 /** How search decides (docs/search.md). */
 export interface SearchSettings {
   num_particles: number; // copies of the match that are played ahead
@@ -515,6 +521,7 @@ export type FromWorker =
       events: ShowEvent[];
       probabilities: number[][]; // side 0, one row per choice of spec.actions; [] before any policy
       value: number; // side 0; 0 before any policy
+      lively?: Liveliness | null; // null: nothing to tell
       holder?: number; // the side whose player is nearest to the ball, -1: there is none
     }
   | ({ type: "SNAPSHOT"; id: string } & Snapshot)

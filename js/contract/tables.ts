@@ -138,6 +138,7 @@ export const CONTROLS = {
   "value-map": "Value map",
   "sight": "What it sees",
   "why": "Why that move?",
+  "next-move": "Next move",
   "futures": "16 futures",
   "futures-number": "Number of futures",
   "futures-depth": "Decisions ahead",

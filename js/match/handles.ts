@@ -28,6 +28,13 @@ export class Body {
     return this.words[1]![this.at]!;
   }
 
+  get vx(): number {
+    return this.words[2]![this.at]!;
+  }
+  get vy(): number {
+    return this.words[3]![this.at]!;
+  }
+
   put(x: number, y: number, vx: number, vy: number): void {
     [x, y, vx, vy].forEach((value, k) => (this.words[k]![this.at] = value));
   }

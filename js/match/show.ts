@@ -15,6 +15,7 @@ import { MatchLog, stateHash, stateHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Scores } from "./scores";
 import type { Script } from "./script";
+import { Touches } from "./touches";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
 const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
@@ -58,6 +59,7 @@ export class Show {
   private owed = 0; // ticks left of steps that wait for a decision
   private readonly log = new MatchLog();
   readonly scores: Scores;
+  readonly touches: Touches;
   readonly deciders: Deciders;
   private waitingInputs: MatchInput[] = []; // done by the person, in force from the next decision on
   private readonly holding = new Map<Body, Placed>();
@@ -78,6 +80,7 @@ export class Show {
     this.deciders = new Deciders(game, spec, now);
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
     this.scores = new Scores(game, spec);
+    this.touches = new Touches(spec, this.bodies);
     this.terms = new Float32Array(spec.terms.length);
     this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
     this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
@@ -301,6 +304,7 @@ export class Show {
 
   private moved(body: Body, motion: Placed): void {
     body.put(...motion);
+    this.touches.begin();
     if (this.playing) return; // the next tick is drawn soon enough
     this.cut = true;
     this.takeScene();
@@ -375,9 +379,11 @@ export class Show {
     if (this.log.full) this.turnLog();
     this.followInputs();
     for (const [body, motion] of this.holding) body.put(...motion);
+    if (this.holding.size) this.touches.begin();
     if (this.rest === 0 && this.phase === 0) this.decide();
     this.game.tick(this.state);
     this.tick++;
+    this.touches.ticked(this.version);
     this.spectator?.ticked();
     if (this.ended) this.followInputs();
     if (this.skip > 0 && --this.skip === 0) this.emit("goalless", -1);
@@ -449,7 +455,10 @@ export class Show {
     if (winner !== 0) this.skip = 0;
     if (winner !== 0 && this.spec.sides === 2) this.score[winner > 0 ? 0 : 1]++;
     if (winner === 0) this.emit("draw", -1);
-    else this.emit("goal", winner > 0 ? 0 : 1);
+    else {
+      this.touches.scored();
+      this.emit("goal", winner > 0 ? 0 : 1);
+    }
     const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
     this.rest = Math.max(1, Math.round(seconds * this.spec.tick_rate)); // without a rest no new game would begin
   }
@@ -464,6 +473,7 @@ export class Show {
     this.game.reset(this.state);
     this.deciders.forget();
     this.scores.begin(this.state);
+    this.touches.begin();
     this.cut = true;
   }
 

@@ -1,13 +1,15 @@
-/** The headline panel: four key numbers of the training. */
+/** The headline panel: four key numbers of the training, and what comes of it on the pitch. */
 
-import type { MetricsRow } from "../contract/protocol";
+import type { Liveliness, MetricsRow } from "../contract/protocol";
 import { h, setText } from "../ui/dom";
 import { clock, compact, percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 export const headline: Panel = { parts: { tab: build } };
 
-function build({ session, signal }: PanelView): HTMLElement {
+const LOOK_MS = 2000; // between two looks: a text that changes is painted anew
+
+function build({ session, shown, signal }: PanelView): HTMLElement {
   const spec = session.model.get("drill")?.spec;
   const [script] = spec?.baselines ?? [];
   const tiles = [spec?.sides === 1 ? RETURN : winsAgainst(script), ...OTHERS].map(({ caption, title, read, needs }) => {
@@ -26,7 +28,17 @@ function build({ session, signal }: PanelView): HTMLElement {
   session.events.on("history", follow, signal);
   follow();
 
-  return h("div", { class: "tiles", role: "group", "aria-label": "Key numbers" }, ...tiles.map(({ tile }) => tile));
+  const pitch = h("p", { class: "help lively" });
+  let said = -Infinity;
+  const look = () => {
+    if (!shown.now || performance.now() - said < LOOK_MS) return;
+    said = performance.now();
+    setText(pitch, onThePitch(session.state.lively));
+  };
+  session.events.on("state", look, signal);
+  shown.follow(look);
+  look();
+  return h("div", {}, h("div", { class: "tiles", role: "group", "aria-label": "Key numbers" }, ...tiles.map(({ tile }) => tile)), pitch);
 }
 
 interface Headline {
@@ -34,6 +46,14 @@ interface Headline {
   title: string;
   read: (row: MetricsRow) => string;
   needs?: string; // a metric without which it is not shown
+}
+
+/** What happens in the match, in one sentence; "" where nothing can be told. */
+export function onThePitch(lively?: Liveliness | null): string {
+  if (!lively) return "";
+  const { now, untrained } = lively;
+  const before = untrained ? ` Untrained: ${untrained.touches}, ${untrained.shots} and ${untrained.goals}.` : "";
+  return `On the pitch, a minute: ${now.touches} touches, ${now.shots} shots, ${now.goals} goals.${before}`;
 }
 
 /** Against the drill's script, by its name; against random play in a drill without one. */

@@ -10,7 +10,7 @@ import { Canvas2dRenderer } from "../renderer/canvas2d";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../renderer/effects";
 import { ENTRY_FLOATS, Look } from "../renderer/palette";
 import { captionHeight, drawCaption, type Score, scoresUntil } from "./caption";
-import { paletteOf } from "./gif_palette";
+import { dithered, paletteOf } from "./gif_palette";
 import { type EncodedPicture, webm } from "./webm";
 
 export const FILM_SECONDS = 10;
@@ -157,7 +157,7 @@ class Gif implements Reel {
     const { width, height } = this.canvas;
     const pixels = this.canvas.getContext("2d")!.getImageData(0, 0, width, height).data;
     const clear = this.palette.length; // one more colour, which leaves the picture before as it is
-    const now = applyPalette(pixels, this.palette);
+    const now = applyPalette(dithered(pixels, width), this.palette);
     const changed = picture === 0 ? now : now.map((colour, k) => (colour === this.before[k] ? clear : colour));
     this.before = now;
     const palette = picture === 0 ? [...this.palette, [0, 0, 0]] : undefined;

@@ -481,7 +481,20 @@ export class Host {
     const events = show.takeEvents();
     const frame_ms = widget.pace;
     const holder = holderOf(show.spec, show.state);
-    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, frame_ms, playing, events, holder, ...show.deciders.opinion(show.state) });
+    this.post({
+      type: "STATE",
+      id,
+      tick,
+      score: [...show.score],
+      version,
+      fps,
+      frame_ms,
+      playing,
+      events,
+      holder,
+      lively: show.touches.report(),
+      ...show.deciders.opinion(show.state),
+    });
     const proposals = show.deciders.gatekeeper.takeNews();
     if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
     const futures = widget.inspector?.futures.report();

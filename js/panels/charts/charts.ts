@@ -19,7 +19,7 @@ function build(view: PanelView): HTMLElement {
   const own = session.model.get("config")?.algorithm?.curves;
   const spec = session.model.get("drill")?.spec;
   const leading = leadingOf(spec);
-  const figures = curvesOf(spec, own).map((curve, k) => new Figure(curve, cursor, k < leading));
+  const figures = curvesOf(spec, own).map((curve, k) => new Figure(curve, cursor, k === 0));
   const elements = figures.map((figure) => figure.element);
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
   const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());

@@ -19,7 +19,7 @@ export interface Curve {
   format: (value: number | null | undefined) => string;
   range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
   target?: { value: number; name: string }; // the line to beat, dashed; it is drawn before there are points
-  waits?: string; // said in its place before there are points
+  moves?: boolean; // shown only once it has moved: a line that stands still says nothing
   filled?: boolean; // down to zero
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
@@ -33,7 +33,7 @@ const ELO: Curve = {
   series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
   band: ["elo_high", "elo_low"],
   range: atLeast(400),
-  waits: "Begins after the first round of the league.",
+  moves: true,
   format: (value) => (value == null ? "–" : String(Math.round(value))),
 };
 const CURVES: Curve[] = [
@@ -119,7 +119,7 @@ export function curvesOf(spec: DrillSpec | undefined, own: DeclaredCurve[] = [])
   return [...duelsOf(spec), ...CURVES, ...own.map(declared), ...rewardsOf(spec)];
 }
 
-/** How many of them, from the first one on, say most: matches won and Elo, or the return. */
+/** How many of them, from the first one on, stand before the fold: matches won and Elo, or the return. */
 export function leadingOf(spec: DrillSpec | undefined): number {
   return spec?.sides === 1 ? 1 : 2;
 }

@@ -48,7 +48,7 @@ export class Figure {
       class: "plot",
       role: "img",
       "aria-label": curve.title,
-      "data-waits": curve.waits ?? "Begins after the first update.",
+      "data-waits": "Begins after the first update.",
       "data-target": curve.target?.name,
     });
     if (curve.target) this.plot.style.setProperty("--at", String(1 - curve.target.value)); // of a range from 0 to 1
@@ -74,7 +74,7 @@ export class Figure {
    * the newest row at once, as everywhere on the page; the curve follows.
    */
   appear(row: MetricsRow): void {
-    if (this.element.hidden) this.element.hidden = this.curve.series.every(({ key }) => row[key] === undefined);
+    if (this.element.hidden) this.element.hidden = this.curve.moves || this.curve.series.every(({ key }) => row[key] === undefined);
     if (this.chart?.cursor.idx != null || !this.chart) return;
     const { band, format, series } = this.curve;
     series.forEach(({ key }, k) => {
@@ -89,7 +89,7 @@ export class Figure {
   draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
     const keys = [...this.curve.series.map(({ key }) => key), ...(this.curve.band ?? [])];
     const all = columns(rows, x, keys);
-    const empty = all[0].length === 0;
+    const empty = all[0].length === 0 || (this.curve.moves === true && new Set(all[1]).size < 2);
     this.element.hidden = empty && !this.leads;
     if (this.element.hidden) return;
     this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
@@ -217,13 +217,12 @@ export class Figure {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     ctx.font = `600 ${13 * dpi}px ${style.fontFamily}`;
-    ctx.textAlign = "right";
     ctx.textBaseline = "bottom";
     ctx.setLineDash([]);
     ctx.lineJoin = "round";
     ctx.lineWidth = 4 * dpi;
     ctx.strokeStyle = style.getPropertyValue("--bg").trim();
-    const at = [bbox.left + bbox.width - 2 * dpi, y - 3 * dpi] as const;
+    const at = [bbox.left + 4 * dpi, y - 3 * dpi] as const; // where curves begin they are low
     ctx.strokeText(name, ...at); // a halo, so that it is legible over a curve
     ctx.fillText(name, ...at);
     ctx.restore();

@@ -9,10 +9,11 @@ import { sideName } from "../../contract/sides";
 import { field, h, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
 import { capital, compact, fixed, percent, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
+import { buildAnswer } from "./answer";
 import { buildChips } from "./chips";
 import { buildOutcomes } from "./outcomes";
 
-export const mind: Panel = { applies: ({ dream, pictures }) => !dream.on && !pictures, parts: { chips: buildChips, tab: build } };
+export const mind: Panel = { applies: ({ dream, pictures }) => !dream.on && !pictures, parts: { chips: buildChips, strip: buildAnswer, tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;

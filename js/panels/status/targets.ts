@@ -63,7 +63,9 @@ export function buildTargets({ session, signal }: PanelView): { list: HTMLElemen
       setText(when, typeof seconds === "number" ? clock(seconds) : "");
       setAttribute(item, "data-reached", typeof seconds === "number");
       setAttribute(item, "data-next", k === next);
-      item.title = `Beats ${NAMES[target.name] ?? target.name}: wins more than half of the decided matches, and a fifth of all`;
+      const name = NAMES[target.name] ?? target.name;
+      setAttribute(item, "aria-label", typeof seconds === "number" ? `${name}: beaten after ${clock(seconds)} of training` : `${name}: not beaten yet`);
+      item.title = `Beats ${name}: wins more than half of the decided matches, and a fifth of all`;
     });
     list.hidden = session.model.get("drill")?.spec.sides === 1 || times.every((seconds) => seconds === undefined);
     setText(said, next < 0 || list.hidden ? "" : sayNext(rows, items[next]!.target));

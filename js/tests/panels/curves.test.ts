@@ -44,6 +44,14 @@ describe("curves", () => {
     expect(keys(2).flat()).not.toContain("win_rate_ema");
   });
 
+  it("that stand still are not shown: of Elo one rating alone", () => {
+    expect(
+      curvesOf(drill(2))
+        .filter(({ moves }) => moves)
+        .map(({ title }) => title),
+    ).toEqual(["Elo"]);
+  });
+
   it("give each of six reward terms a colour of its own", () => {
     const terms = ["goal", "draw", "stall", "approach", "ball_to_goal", "more"].map((name) => ({ name }));
     const spec = { ...drill(2), terms } as unknown as DrillSpec;

@@ -222,8 +222,15 @@ describe("what it thinks", () => {
     first!.blur();
     await settle();
     expect(worker().of("GHOST").at(-1), "back to the move that is made").toMatchObject({ outcome: 0 });
+    const answer = root.querySelector<HTMLElement>(".why-answer")!;
+    expect(answer.textContent).toContain("forward · dash (60%): a second later −0.13.");
+    control("Next move").click();
+    await settle();
+    expect(worker().of("GHOST").at(-1), "beside the pitch, without pointing").toMatchObject({ outcome: 1 });
+    expect(answer.textContent).toContain("It could do stop (60%): a second later +0.50.");
     await think({ standing: false });
     expect(panel().querySelectorAll(".outcome")).toHaveLength(0);
+    expect(answer.hidden).toBe(true);
   });
 });
 

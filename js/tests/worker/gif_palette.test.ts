@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { paletteOf } from "../../worker/gif_palette";
+import { dithered, paletteOf } from "../../worker/gif_palette";
 
 /** A picture of many shades around one colour. */
 function picture(red: number, green: number, blue: number): Uint8ClampedArray {
@@ -24,5 +24,17 @@ describe("the palette of a GIF", () => {
       expect(nearest(palette, [60 + shade, 140 + shade, 80 + shade])).toBeLessThan(12);
       expect(nearest(palette, [190 + shade, 150 + shade, 60 + shade]), "the tint of a goal").toBeLessThan(12);
     }
+  });
+});
+
+describe("dithering", () => {
+  it("keeps the mean of an area, mixes its neighbours' shades, and leaves what stands still alone", () => {
+    const plain = Uint8ClampedArray.from({ length: 4 * 64 }, (_, at) => [100, 150, 60, 255][at % 4]!);
+    const mixed = dithered(plain, 8);
+    const reds = [...mixed].filter((_, at) => at % 4 === 0);
+    expect(Math.abs(reds.reduce((sum, red) => sum + red, 0) / reds.length - 100)).toBeLessThan(1);
+    expect(new Set(reds).size).toBeGreaterThan(4);
+    expect([...mixed].filter((_, at) => at % 4 === 3)).toEqual(Array(64).fill(255));
+    expect(dithered(plain, 8)).toEqual(mixed);
   });
 });
