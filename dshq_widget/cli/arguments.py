@@ -308,6 +308,15 @@ def _play(verb: Parser) -> None:
     verb.add_argument("--no-browser", action="store_true", help="don't open a browser; print the URL")
 
 
+def _info(verb: Parser) -> None:
+    verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
+
+
+def _config(verb: Parser) -> None:
+    verb.add_argument("--template", required=True, metavar="ALGORITHM", help=", ".join(algorithms.algorithms))
+    verb.add_argument("--drill", help="the drill that the file names (default: the first that the algorithm can train)")
+
+
 def _submit(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file; only the policy is sent")
     verb.add_argument("--to", required=True, help="URL of the league")
@@ -365,4 +374,6 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "submit": _submit,
     "league": _league,
     "grades": _grades,
+    "info": _info,
+    "config": _config,
 }

@@ -305,6 +305,30 @@ def lab(options: argparse.Namespace) -> None:
         raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
 
 
+def info(options: argparse.Namespace) -> dict[str, Any]:
+    """Say what a drill's numbers mean: observations, actions, rewards, and the bytes of a state."""
+    from dshq_widget.cli.info import describe, text
+    from dshq_widget.env.batch import compiled
+
+    if options.drill.startswith("gym:"):
+        raise UsageError(f"{options.drill!r} has no rules of its own to look into: wanted a drill")
+    found = describe(compiled(drill_argument.drill(options.drill)).spec)
+    if not options.json:
+        print(text(found))
+    return found
+
+
+def config(options: argparse.Namespace) -> dict[str, Any]:
+    """Print a file for `dshq train --config` with every setting of an algorithm, each with its meaning."""
+    from dshq_widget.cli.template import suiting, template
+
+    algorithm = algorithms.chosen(options.template)
+    found = template(algorithm, options.drill or suiting(algorithm))
+    if not options.json:
+        print(found, end="")
+    return {"algorithm": algorithm.name, "file": found}
+
+
 def play(options: argparse.Namespace) -> None:
     """Open a drill's widget in the browser, without Jupyter; runs until Ctrl-C."""
     from dshq_widget.cli.play import play as run
@@ -388,7 +412,25 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         yield finding
 
 
-VERBS = (train, sweep, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league, grades)
+VERBS = (
+    train,
+    sweep,
+    evaluate,
+    export,
+    record,
+    trace,
+    check,
+    bench,
+    ingest,
+    doctor,
+    lab,
+    play,
+    submit,
+    league,
+    grades,
+    info,
+    config,
+)
 
 
 if __name__ == "__main__":

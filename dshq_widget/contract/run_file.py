@@ -86,7 +86,9 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
                 f"unknown section {str(section)!r} in {str(path)!r}"
                 f"{nearest(section, known) or '; the sections are ' + ', '.join(known)}"
             )
-        if not isinstance(values, dict):
+        if values is None:  # every line of it is a comment
+            content[section] = {}
+        elif not isinstance(values, dict):
             raise ConfigError(
                 f"the section {section} in {str(path)!r} must contain settings, got {settings.shown(values)}"
             )

@@ -1,0 +1,61 @@
+"""`dshq config --template`: a run's file with every setting of an algorithm, its default and what it means."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from dshq_widget import drills
+from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.contract import sections, settings
+from dshq_widget.contract.run_file import FORMAT, RUN
+from dshq_widget.contract.settings import SECTIONS
+from dshq_widget.env.batch import compiled
+
+WIDTH = 100
+
+
+def suiting(algorithm: Algorithm) -> str:
+    """The first drill of the package that the algorithm can train."""
+    for name in drills.drills:
+        try:
+            algorithm.check(compiled(name).spec)
+        except ValueError:
+            continue
+        return name
+    raise ValueError(f"no drill of the package suits the algorithm {algorithm.name}: name one with --drill")
+
+
+def template(algorithm: Algorithm, drill: str) -> str:
+    """The file as text; `dshq train --config` reads it. Settings are commented out where they have their defaults."""
+    defaults = settings.TrainConfig().replace(algorithm.defaults).to_json()
+    keys = [key for key in algorithm.shared_settings if key not in algorithm.fixed]
+    lines = [
+        f"# A run of {algorithm.name}. Take away the # of what you change; the rest has these defaults or the drill's.",
+        f"format: {FORMAT}",
+        f"{RUN}:",
+        f"  drill: {drill}",
+        f"  algorithm: {algorithm.name}",
+        "  # seconds: 60        # or updates, or agent_steps",
+        "  # out: bot.dshq",
+        "  # log_dir: logs",
+        f"{SECTIONS[0]}:",
+        *_rows({key: defaults[key] for key in keys}, settings.field_docs(), settings.FIELDS),
+    ]
+    if (kind := algorithm.settings) is not None:
+        lines += [f"{algorithm.name}:", *_rows(dataclasses.asdict(kind()), settings.docs(kind), sections.fields(kind))]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(
+    values: Mapping[str, Any], helps: Mapping[str, str], fields: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    for key, value in values.items():
+        plain = list(value) if isinstance(value, tuple) else value
+        about = f"{helps[key]} {settings.limits(fields[key])}".strip()
+        yield from textwrap.wrap(about, WIDTH, initial_indent="  # ", subsequent_indent="  # ")
+        yield f"  # {yaml.safe_dump({key: plain}, default_flow_style=True, width=10_000).strip()[1:-1]}"
