@@ -200,7 +200,9 @@ def contract_md() -> str:
         "Flat names, of every run; those of each algorithm are in [algorithms.md](algorithms.md). Each reward term of "
         "the drill adds `reward_<term>`: " + REWARD_TERM.text,
     ]
-    own = {name for each in algorithms.algorithms.values() for name in each.metrics}
+    known = algorithms.algorithms.values()
+    own = {name for each in known for name in each.metrics}
+    own |= {name for each in known for engine in each.engines.values() for name in engine.metrics}
     for category in METRIC_CATEGORIES:
         shared = {k: metric for k, metric in METRICS.items() if metric.category == category and k not in own}
         parts += [f"### {category}", _metrics(shared)]
@@ -274,6 +276,8 @@ def algorithms_md() -> str:
         (what, *(f"no: {each.refuses[feature]}" if feature in each.refuses else "yes" for each in known))
         for feature, what in algorithm.FEATURES.items()
     ]
+    engines = {name: engine.text for each in known for name, engine in each.engines.items()}
+    rows += [(text, *("yes" if name in each.engines else "no" for each in known)) for name, text in engines.items()]
     parts = [
         "# Algorithms",
         "Written by `python -m tools.tables` from what each algorithm in dshq_widget/algorithms declares: change it "
@@ -308,7 +312,8 @@ def algorithms_md() -> str:
                     ],
                 ),
             ]
-        parts += [f"## Metrics of {each.name}", _metrics(each.metrics)]
+        own = {**each.metrics, **{k: one for engine in each.engines.values() for k, one in engine.metrics.items()}}
+        parts += [f"## Metrics of {each.name}", _metrics(own)]
     return "\n\n".join(parts) + "\n"
 
 

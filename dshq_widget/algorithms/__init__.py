@@ -26,8 +26,6 @@ algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE,
 
 ENTRY_POINTS = "dshq_widget.algorithms"
 """The group of entry points of installed packages; the name is the algorithm's, the object an `Algorithm`."""
-ENGINES = ("local", "page", "ray")
-"""Where a run may take place: on this machine, in the page that shows it, with its games on a Ray cluster."""
 
 
 def register(algorithm: Algorithm) -> Algorithm:
@@ -79,19 +77,24 @@ def _checked(found: Any, name: str) -> Algorithm:
     return found
 
 
+def engines() -> list[str]:
+    """Where a run of any algorithm may take place: on this machine, in the page that shows it, or on their engines."""
+    return ["local", "page", *dict.fromkeys(name for each in algorithms.values() for name in each.engines)]
+
+
 def engine(name: str, ray_address: str, algorithm: Algorithm) -> dict[str, str]:
     """Where a run of the kernel takes place, for its job. Raises ConfigError for an unknown engine, for the page's, or
     for an address that nobody uses, Refused if `algorithm` does not have this engine.
     """
-    if name not in ENGINES:
-        raise ConfigError(f"engine must be {' or '.join(ENGINES)}, got {name!r:.60}{nearest(str(name), ENGINES)}")
-    if name != "local":
-        algorithm.require(name)
+    if name not in engines():
+        raise ConfigError(f"engine must be {' or '.join(engines())}, got {name!r:.60}{nearest(str(name), engines())}")
     if name == "page":
+        algorithm.require(name)
         raise ConfigError(
             "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
             "`dshq play DRILL --engine page`"
         )
+    algorithm.start_on(name)
     if ray_address and name != "ray":
         raise ConfigError(f"ray_address={ray_address!r} is only for engine=ray, got engine={name}: leave it out")
     return {"engine": name, "ray_address": ray_address}

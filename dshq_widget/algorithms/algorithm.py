@@ -92,13 +92,23 @@ FEATURES = {
     "recurrent": "networks with memory (`--memory`)",
     "cuda": "learning on a CUDA device (`--device cuda`)",
     "page": "training in the page (`DrillWidget(engine='page')`, `dshq play --engine page`)",
-    "ray": "rollouts on a Ray cluster (`--engine ray`)",
     "onnx": "`dshq export --onnx`",
     "html": "`dshq export --html`",
     "joint": "several processes that learn one network (`--joint true`)",
     "league": "a league of earlier policies, which are also opponents (`--opponents pool=...`)",
 }
 """What an algorithm may have, for the table in docs/algorithms.md."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Another place than this machine where runs of an algorithm take place."""
+
+    start: Start
+    text: str
+    """What it is, for the table in docs/algorithms.md."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """What only its runs report."""
 
 
 class Refused(ValueError):
@@ -162,6 +172,8 @@ class Algorithm:
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
     """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
+    engines: Mapping[str, Engine] = field(default_factory=dict)
+    """By the name that `engine=` calls each by."""
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
 
@@ -181,7 +193,8 @@ class Algorithm:
             raise ValueError(
                 f"{self.name} names a shared setting {key!r} that is not there{settings.nearest(key, settings.FIELDS)}"
             )
-        metrics.declare(self.metrics, self.name)
+        for own in (self.metrics, *(engine.metrics for engine in self.engines.values())):
+            metrics.declare(own, self.name)
         for name in {name for curve in self.curves for name in curve.lines}:
             if metrics.metric_named(name) is None:
                 raise ValueError(f"{self.name} has a curve of {name!r}, which is no metric: declare it in `metrics`")
@@ -215,6 +228,14 @@ class Algorithm:
         assert feature in FEATURES, feature
         if feature in self.refuses:
             raise Refused(self.refuses[feature])
+
+    def start_on(self, engine: str) -> Start:
+        """How its runs start on this engine. Raises Refused if it has no such one."""
+        if engine == "local":
+            return self.start
+        if engine not in self.engines:
+            raise Refused(f"{self.name} does not run on the engine {engine}: leave out --engine {engine}")
+        return self.engines[engine].start
 
     def check(self, spec: Mapping[str, Any], config: TrainConfig | None = None) -> None:
         """Raises Refused if it cannot train a drill or environment with this `spec`, or not with these settings."""

@@ -110,7 +110,7 @@ def _train(verb: Parser) -> None:
     )
     verb.add_argument(
         "--engine",
-        choices=algorithms.ENGINES,
+        choices=algorithms.engines(),
         metavar="local|ray",
         help="where games are played: on this machine, or on a Ray cluster (docs/ray.md; default local)",
     )

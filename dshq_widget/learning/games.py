@@ -12,7 +12,9 @@ from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.competition import TakesOpponents
+from dshq_widget.learning.parts import Experience, Source
+from dshq_widget.learning.scene_evaluation import TakesScenes
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.opponents import Opponents, slot_count
 from dshq_widget.runtime.worker import make_rollouts
@@ -24,6 +26,10 @@ class Player(Protocol):
     def blob(self) -> np.ndarray:
         """The policy's flat f32 weights."""
         ...
+
+
+class Games(Source, TakesOpponents, TakesScenes, Protocol):
+    """A source whose games have opponents, and may begin from scenes."""
 
 
 class OwnGames:

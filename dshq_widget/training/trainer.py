@@ -553,7 +553,8 @@ class Trainer(Readings, Callbacks):
             **self._engine,
         }
         memory = self._latest.memory()
-        return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
+        start = self._algorithm.start_on(self.engine)
+        return start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
 
     def _on_message(self, processes: Processes, message: Mapping[str, Any]) -> None:
         with self._lock:

@@ -95,7 +95,7 @@ def test_the_engine_and_its_address_are_checked_before_anything_starts():
         Trainer("bandit", engine="rai")
     with pytest.raises(ConfigError, match="ray_address='a:1' is only for engine=ray"):
         Trainer("bandit", ray_address="a:1")
-    with pytest.raises(ValueError, match="spo does not run on Ray"):
+    with pytest.raises(ValueError, match="spo does not run on the engine ray: leave out --engine ray"):
         Trainer("bandit", algorithm="spo", engine="ray")
 
 

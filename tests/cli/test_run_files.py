@@ -129,7 +129,6 @@ ASKED = {
     "recurrent": ["train", "bandit", "--memory", "8"],
     "cuda": ["train", "bandit", "--device", "cuda"],
     "page": ["train", "bandit", "--engine", "page"],
-    "ray": ["train", "bandit", "--engine", "ray"],
     "onnx": ["export", "POLICY", "--onnx", "bot.onnx"],
     "html": ["export", "POLICY", "--html", "bot.html"],
     "joint": ["train", "bandit", "--joint", "true"],

@@ -374,9 +374,10 @@ def test_start_and_stop_over_and_over_leaves_nothing_behind(cycles):
 
     cycle()
     descriptors, threads, memory = me.num_fds(), me.num_threads(), me.memory_info().rss
+    others = set(me.children())  # of tests before this one, which may still be ending
     for _ in range(cycles):
         cycle()
     assert me.num_fds() <= descriptors
     assert me.num_threads() < threads + cycles // 2  # one of another test may come or go; ours would add up
-    assert me.children() == []
+    assert set(me.children()) <= others
     assert me.memory_info().rss - memory < 20e6

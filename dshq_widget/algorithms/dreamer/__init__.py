@@ -92,7 +92,6 @@ ALGORITHM = Algorithm(
         "recurrent": "dreamer always has a memory, its world model: leave out --memory",
         "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
         "page": "dreamer does not train in the page: leave out --engine page",
-        "ray": "dreamer does not run on Ray: leave out --engine ray",
         "joint": "dreamer learns in one process: leave out --joint",
         "onnx": f"{LATENTS}: leave out --onnx",
         "html": f"{LATENTS}: leave out --html",

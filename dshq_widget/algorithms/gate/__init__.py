@@ -103,7 +103,6 @@ ALGORITHM = Algorithm(
         "recurrent": "gate has no networks with memory: leave out --memory",
         "cuda": "gate learns on the CPU, where its small network is fastest: leave out --device cuda",
         "page": "gate does not train in the page: leave out --engine page",
-        "ray": "gate does not run on Ray: leave out --engine ray",
         "joint": "gate learns in one process: leave out --joint",
         "league": TWO_SIDES,
     },

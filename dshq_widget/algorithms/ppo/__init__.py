@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, Message, Processes
+from dshq_widget.algorithms.ppo.cluster import RAY
 from dshq_widget.algorithms.ppo.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -42,4 +43,7 @@ ALGORITHM = Algorithm(
     start,
     prepare=prepare,
     metrics=METRICS,
+    engines={
+        "ray": RAY,
+    },
 )

@@ -20,7 +20,7 @@ from dshq_widget.gpu.device import choose_device
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.games import OwnGames
+from dshq_widget.learning.games import Games, OwnGames
 from dshq_widget.learning.league import League
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
@@ -34,10 +34,7 @@ from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.ppo.cluster.games import ClusterGames
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames
-
-    Games = OwnGames | RingGames | ResidentGames | ClusterGames
 
 
 @role

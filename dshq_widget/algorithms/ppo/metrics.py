@@ -13,6 +13,5 @@ METRICS: dict[str, Metric] = {
         "The same difference relative to the entry, or to the scale of the whole gradient if that is larger.",
     ),
     "clip_epsilon": Metric("TRAINER", "", "Current clip range."),
-    "nodes": Metric("ACTOR", "nodes", "Nodes of the Ray cluster that play."),
     "gpu_time_ms": Metric("MISC", "ms", "GPU time of one update."),
 }

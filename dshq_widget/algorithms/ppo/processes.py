@@ -11,7 +11,6 @@ from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
-from dshq_widget.algorithms.ppo.cluster import requirements
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
@@ -27,7 +26,6 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields, tiles_among
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
-CLUSTER_LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
 JOINT_LEARNER = "dshq_widget.algorithms.ppo.joint.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
 COMPILE_SECONDS = 600.0
@@ -246,19 +244,11 @@ def start_processes(
     on_message: Callable[[Any, Message], None],
     on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
-    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself; with the
-    engine `ray` a learner whose rollouts are played on a cluster. Raises RuntimeError with one sentence for a device, a
-    package or a token that is missing.
+    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself. Raises
+    RuntimeError with one sentence for a device or a package that is missing.
     """
     if not config.deterministic:
         check_device(config.device)
-    if job.get("engine") == "ray":
-        requirements.check(drill, config)
-        assert isinstance(drill, CompiledDrill)
-        machine = Machine.this(bool(job.get("gentle")))
-        job = {"machine": dataclasses.asdict(machine), **job}
-        data = drill.to_json() | {"javascript": ""}
-        return OneProcess(CLUSTER_LEARNER, data, config, weights, job, on_message, on_exit, machine.size)
     if config.joint:
         return _joint(drill, config, weights, job, on_message, on_exit)
     if isinstance(drill, CompiledDrill):

@@ -71,7 +71,6 @@ ALGORITHM = Algorithm(
         "recurrent": "spo has no networks with memory: leave out --memory",
         "cuda": "spo searches on the CPU: leave out --device cuda",
         "page": "spo does not train in the page: leave out --engine page",
-        "ray": "spo does not run on Ray: leave out --engine ray",
         "joint": "spo searches in one process: leave out --joint",
     },
 )
