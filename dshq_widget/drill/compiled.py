@@ -48,6 +48,8 @@ class CompiledDrill:
     plain: str = field(default="", repr=False, compare=False)
     """What `reference` says, where it came with the other sources."""
     program: Program | None = field(default=None, repr=False, compare=False)
+    author: type[Drill] | None = field(default=None, repr=False, compare=False)
+    """The class that it was made from, in the process that translated it."""
 
     @property
     def name(self) -> str:
@@ -136,21 +138,21 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         raise ValueError(_named_cell(f"{checks.place(drill, error)}drill {drill.__name__}: {error}")) from None
 
 
-def _compile(drill: type[Drill]) -> CompiledDrill:
+def source_of(drill: type[Drill]) -> Source:
+    """What the front end needs of a drill whose declarations are right."""
     members: dict[str, Any] = {}
     for base in reversed(drill.__mro__):
         if base not in (object, Drill):
             members.update(vars(base))
     rules: dict[str, Callable] = {name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")}
-    terms = [*drill.rewards, *drill.potentials]
     declared = checks.attributes(Drill)
-    source = Source(
+    return Source(
         name=drill.name,
         sides=drill.sides,
         state=drill.state,
         observations=[observation.name for observation in drill.observations],
         n_actions=prod(len(choice.options) for choice in drill.actions),
-        terms=terms,
+        terms=[*drill.rewards, *drill.potentials],
         baselines=drill.baselines,
         rules=rules,
         constants={
@@ -160,6 +162,11 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         },
         scene_max=drill.scene_max,
     )
+
+
+def _compile(drill: type[Drill]) -> CompiledDrill:
+    source = source_of(drill)
+    rules = source.rules
     plain = translate(source)
     program = with_selects(plain)
     javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
@@ -210,7 +217,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
     spec["rules_hash"] = digest[:16]
-    return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program), program=plain)
+    llvm, wgsl = llvm_source(program), wgsl_source(program)
+    return CompiledDrill(spec, python, javascript, llvm, cuda, wgsl, program=plain, author=drill)
 
 
 def _first_paragraph(documented: Callable) -> str:

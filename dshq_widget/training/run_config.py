@@ -62,6 +62,13 @@ class RunConfig:
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
 
+    def pay_by(self, drill: CompiledDrill) -> None:
+        """The same game with other reward terms: weights of those that it lacks are forgotten."""
+        self._drill = drill
+        terms = {term["name"] for term in drill.spec["terms"]}
+        weights = {name: weight for name, weight in self.values.reward_weights.items() if name in terms}
+        self.values = self.values.replace({"reward_weights": weights})
+
     def split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings that every algorithm shares, and the algorithm's own."""
         name = self.algorithm.name

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.contract import presets, sections, settings
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.learning.scenes import Scenes
@@ -344,6 +345,18 @@ class Trainer(Readings, Callbacks):
             elif self._control.processes is None and self.version == 0:
                 self._files.resume = None
                 self._latest.replace(self._config.untrained())
+        self._notify()
+
+    def pay_for(self, line: str) -> None:
+        """Also pay for one line of the rules language (docs/rules.md), once per decision and from the next start on; ""
+        pays for nothing more. It is the reward term `own_reward`. Raises ValueError with one sentence, and changes
+        nothing, if the line is not an expression of that language, or the drill's rules are not known here.
+        """
+        drill = own_reward.paying(self.drill, line)
+        with self._lock:
+            self._check_open()
+            self.drill = drill
+            self._config.pay_by(drill)
         self._notify()
 
     def add_scene(self, state: bytes) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dshq_widget.classroom.quota import Quota
 from dshq_widget.contract import protocol
+from dshq_widget.drill import own_reward
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
@@ -28,7 +29,8 @@ Content = Mapping[str, Any]
 class Commands:
     """One thread calls `execute`. `replaced` is called when a different policy should play at once. `kernel_show` is
     None if the page plays by itself, `policy_show` if it can play the policy. `page_file` makes the match as a web
-    page; it raises ValueError or RuntimeError, each with one sentence.
+    page; it raises ValueError or RuntimeError, each with one sentence. `pay_for` makes a line of the rules language a
+    reward; it raises ValueError.
     """
 
     def __init__(
@@ -41,8 +43,9 @@ class Commands:
         fence: Fence,
         replaced: Callable[[], None],
         page_file: Callable[[], bytes],
+        pay_for: Callable[[str], None],
     ) -> None:
-        self._page_file, self._fence = page_file, fence
+        self._page_file, self._pay_for, self._fence = page_file, pay_for, fence
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
@@ -59,6 +62,8 @@ class Commands:
             "RESUME_TRAINING": lambda _: trainer.resume_training(),
             "NEXT_UPDATE": lambda content: trainer.next_update(**page_protocol.settings_in(content)),
             "SET_HYPER": lambda content: trainer.set_hyper(**{str(content.get("key")): content.get("value")}),
+            "CHECK_REWARD": self._check_reward,
+            "PAY_FOR": self._pay,
             "DRILL_SCENE": self._drill_scene,
             "DROP_SCENE": lambda content: trainer.remove_scene(str(content.get("key"))),
             "PAGE_STATE": self._page_state,
@@ -98,6 +103,20 @@ class Commands:
         rungs = ladder.rungs(self._trainer.drill.name)
         self._trainer.load(page_protocol.one_of("policy", content.get("policy"), rungs))
         self._replaced()
+
+    def _check_reward(self, content: Content) -> None:
+        line, problem = page_protocol.line(content.get("line")), ""
+        try:
+            own_reward.check(self._trainer.drill, line)
+        except ValueError as error:
+            problem = str(error)
+        self._outbox.put({"type": "REWARD_CHECKED", "line": line, "problem": problem})
+
+    def _pay(self, content: Content) -> None:
+        self._pay_for(page_protocol.line(content.get("line")))
+        if self._trainer.status in ("starting", "training"):  # at once: the learner begins again with it
+            self._trainer.stop()
+            self._trainer.start()
 
     def _drill_scene(self, content: Content) -> None:
         self._trainer.add_scene(page_protocol.scene(content, self._trainer.drill.rules_hash))

@@ -136,6 +136,7 @@ class DrillWidget(anywidget.AnyWidget):
             *(self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._fence),
             replaced=self._policy_is_due,
             page_file=self._page_file,
+            pay_for=self.pay_for,
         )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence)
         comm_id = uuid.uuid4().hex
@@ -220,6 +221,16 @@ class DrillWidget(anywidget.AnyWidget):
     def set_hyper(self, **values: Any) -> None:
         """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong."""
         self._trainer.set_hyper(**values)
+        self._refresh()
+
+    def pay_for(self, line: str) -> None:
+        """Also pay for one line of the rules language, such as `0.02 * length(s.ball_vx[i], s.ball_vy[i])`, once per
+        decision and from the next start on; "" pays for nothing more. See Trainer.pay_for.
+        """
+        self._trainer.pay_for(line)
+        drill = self._trainer.drill
+        with self._outbox.lock:
+            self.drill = {**self.drill, "spec": drill.spec, "javascript": drill.javascript}
         self._refresh()
 
     def add_scene(self, state: bytes | None = None) -> str:

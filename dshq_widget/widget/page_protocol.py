@@ -30,6 +30,8 @@ MEMORY_BYTES_MAX = 8192
 """Largest memory in a snapshot: 512 units of each side."""
 FILE_BYTES_MAX = 64 << 20
 """Largest policy file exchanged with the page."""
+LETTERS_MAX = 1000
+"""Of a line that a person types."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
 """Players of the league shown on the page, and how many of them are the newest."""
 LIVE = (
@@ -369,6 +371,13 @@ def snapshot(value: Any) -> dict[str, Any] | None:
     if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key not in ("state", "memory")):
         raise ValueError("a snapshot may hold only numbers and short texts besides its state and memory")
     return {**value, "state": bytes(state), **({"memory": bytes(memory)} if "memory" in value else {})}
+
+
+def line(value: Any) -> str:
+    """A line that a person typed; raises ValueError."""
+    if not isinstance(value, str) or len(value) > LETTERS_MAX:
+        raise ValueError(f"wanted a text of at most {LETTERS_MAX} letters, got {value!r:.60}")
+    return value
 
 
 def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:

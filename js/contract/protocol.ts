@@ -214,6 +214,8 @@ export type PageToKernel =
   | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
   | { type: "SET_HYPER"; key: string; value: ConfigValue | Record<string, ConfigValue> } // settings of a section together: its name, and them by key
   | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
+  | { type: "CHECK_REWARD"; line: string } // whether it is one line of the rules language
+  | { type: "PAY_FOR"; line: string } // "": for nothing more
   | { type: "DROP_SCENE"; key: string }
   | { type: "EXTEND_TRAINING" }
   | { type: "RESUME_RUN" }
@@ -250,6 +252,7 @@ export type KernelToPage =
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
   | { type: "PAGE_FILE"; name: string; problem: string } // "", and its bytes are the message's buffer
   | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module and the drill's WGSL are its buffers
+  | { type: "REWARD_CHECKED"; line: string; problem: string } // "": it can be paid for
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
 /** From where a policy elsewhere plays the match ahead (match/ahead.ts). */

@@ -184,6 +184,9 @@ export const CONTROLS = {
   "dream-leave": "Leave the dream",
   "own-reward": "A reward of your own",
   "own-measure": "What it pays for",
+  "own-line": "One line of the rules language",
+  "own-train": "Train with it",
+  "own-remove": "Remove it",
   "copy-own-reward": "Copy the cell",
   "reset-rewards": "Reset rewards",
   "scene-share": "Share of practice games",
@@ -241,6 +244,12 @@ export const MESSAGES = {
     "SET_HYPER": [
       "key",
       "value"
+    ],
+    "CHECK_REWARD": [
+      "line"
+    ],
+    "PAY_FOR": [
+      "line"
     ],
     "DRILL_SCENE": [
       "state",
@@ -326,6 +335,10 @@ export const MESSAGES = {
       "problem"
     ],
     "TRAINER": [
+      "problem"
+    ],
+    "REWARD_CHECKED": [
+      "line",
       "problem"
     ],
     "FRAME": [

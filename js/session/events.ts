@@ -34,6 +34,7 @@ export interface SessionEvents {
   duel: undefined; // a person's match against the policy begins, goes on or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left
   undoable: undefined; // there is something else to undo, or nothing any more
+  reward: { line: string; problem: string }; // whether a line can be paid for
   why: undefined; // somebody asks for the outcomes of the likeliest moves
   dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;

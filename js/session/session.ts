@@ -63,7 +63,7 @@ export class Session {
   private readonly host: Promise<ShowHost>;
   private readonly choice: SharedShow;
   private shown: ShowTrait;
-  private rules = ""; // the hash of the drill that the host was given
+  private rules = ""; // of the drill that the host was given
   private renderer: RendererKind = "canvas2d";
   private drafted: Record<string, ConfigValue> = {}; // hyper-parameters that were changed here, until the kernel has them
   private readonly recorders: ((recording: Recording) => void)[] = []; // who asked for it, in order
@@ -102,7 +102,7 @@ export class Session {
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
-    listen(model, "change:drill", () => this.beginDrill(null), signal);
+    listen(model, "change:drill", () => this.beginDrill(this.savedSnapshot()), signal);
     listen(model, "change:policy", () => this.sendPolicy(), signal);
     listen(model, "change:show", () => this.choice.insisted() || this.showChanged(), signal);
     listen(model, "change:rivals", () => this.rivalsChanged(), signal);
@@ -276,14 +276,17 @@ export class Session {
   /** The host keeps what comes before the drill until it comes, so the match appears as it should be, all at once. */
   private beginDrill(saved: SavedSnapshot | null): void {
     const drill = this.model.get("drill");
-    if (!drill || drill.spec.rules_hash === this.rules) return;
+    if (!drill) return;
+    const rules = drill.spec.rules_hash + drill.javascript; // other rewards are other code of the same rules
+    if (rules === this.rules) return;
     const { id, show } = this;
     const another = this.rules !== "";
-    this.rules = drill.spec.rules_hash;
+    this.rules = rules;
+    this.scores = []; // of other terms
     if (another) this.post({ type: "DRILL", id, ...drill });
     this.post({ type: "RESET_SHOW", id, seed: show.seed });
     this.sendShow(show, null);
-    if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
+    if (saved?.rules_hash === drill.spec.rules_hash) this.post({ type: "RESTORE", id, snapshot: saved });
     if (another) this.replay.forget();
     this.gate.begin();
     this.search.begin();
@@ -381,7 +384,7 @@ export class Session {
         this.replay.receive(message);
         return;
       case "SCORES":
-        this.scores = message.episodes;
+        this.scores = message.episodes.filter(({ after }) => after[0]?.length === this.model.get("drill")?.spec.terms.length); // others were of the rewards before
         this.events.emit("scores", undefined);
         return;
       case "SCENE":
@@ -449,6 +452,9 @@ export class Session {
       case "PAGE_FILE":
       case "TRAINER":
         return; // whoever asked for it listens
+      case "REWARD_CHECKED":
+        this.events.emit("reward", message);
+        return;
       case "FRAME":
         if (buffers?.[0]) void this.screen?.receive(message, buffers[0]);
         return;

@@ -49,6 +49,7 @@ type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 /** One widget: its match, the effects on it, and the canvases that show it. */
 class Widget {
   show: Show | null = null;
+  code = ""; // of its rules
   effects: Effects | null = null;
   inspector: Inspector | null = null;
   drags: PointerDrags | null = null;
@@ -312,7 +313,8 @@ export class Host {
 
   /** A drill that is already being shown goes on; another one begins anew. */
   private beginShow(widget: Widget, { spec, javascript }: Message<"DRILL">): void {
-    if (widget.show?.spec.rules_hash === spec.rules_hash) return;
+    if (widget.show?.spec.rules_hash === spec.rules_hash && widget.code === javascript) return;
+    widget.code = javascript;
     const tags = [...(spec.tags ?? []), ...sightsOf(spec).map(({ name }) => name)];
     const show = new Show(loadRules(javascript), { ...spec, tags });
     Object.assign(widget, this.around(widget, show), { live: null, earlier: new EarlierVersion(show), drawn: -1 });

@@ -1,17 +1,85 @@
-"""The cells that the page writes for a reward of one's own: every one of them is a game that compiles."""
-
-import linecache
+"""A reward of one's own: what may be written, that training pays for it, and the lines that the page offers."""
 
 import pytest
 
-from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill import own_reward
+from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drills import get
+from dshq_widget.training.trainer import Trainer
+from tests.harness.games.toy_drills import Walk
 from tests.harness.typescript import run
 
-CELLS = """
+SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
+MEASURES = """
 import { cellOf, measuresOf } from "./js/panels/rewards/own_reward";
-export const main = ({ spec, python }) => measuresOf(spec).map((one) => [one.name, cellOf(python, one)]);
+export const main = (spec) => measuresOf(spec).map(({ name, line }) => [name, line, cellOf(line)]);
 """
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("0.1 * s.x[i]", None),
+        ("  ", None),
+        ("s.xx[i]", "did you mean 'x'?"),
+        ("s.ticks[i]", "expected f32, got i32"),
+        ("1.0; 2.0", "wanted one expression"),
+        ("1.0\n+ 2.0", "wanted one line"),
+        ("(1.0", "was never closed"),
+        ("1.0" + " + 1.0" * 60, "at most 300 letters"),
+        ("-" * 290 + "1.0", None),
+        ("__import__('os').remove('x')", "is not a rule"),
+        ("(lambda: 1.0)()", "is not a rule"),
+        ("().__class__", "is not a local, a constant or a rule"),
+        ("open('x')", "is not a rule"),
+        ("math.pi", "is not a local, a constant or a rule"),
+        ("9.0 ** 9.0 ** 9.0", "no operator"),
+        ("float(random_int(s, i, 3))", "would change rng_count"),
+    ],
+)
+def test_one_expression_of_the_rules_language_and_nothing_else(line, problem):
+    drill = compile_drill(Walk)
+    if problem is None:
+        assert own_reward.check(drill, line) == line.strip()
+    else:
+        with pytest.raises(ValueError, match="(?i)" + problem.replace("?", r"\?")):
+            own_reward.check(drill, line)
+
+
+def test_the_same_game_pays_for_it_too():
+    plain = compile_drill(Walk)
+    paying = own_reward.paying(plain, "0.25")
+    assert (paying.name, paying.rules_hash) == (plain.name, plain.rules_hash)
+    assert {"name": "own_reward", "weight": 1.0, "kind": "reward", "help": "0.25"} in paying.spec["terms"]
+    assert own_reward.paying(own_reward.paying(paying, "0.5"), "").spec == plain.spec
+    with pytest.raises(ValueError, match="did not come with the class"):
+        own_reward.paying(CompiledDrill.from_json(plain.to_json()), "0.25")
+
+
+@pytest.mark.usefixtures("learners_in_threads")
+def test_training_goes_on_with_it_and_without_it():
+    with Trainer(Walk, **SMALL) as t:
+        t.train_for(updates=1, progress=False)
+        assert "reward_own_reward" not in t.metrics
+        t.pay_for("0.25")
+        t.train_for(updates=2, progress=False, reward_weights={"own_reward": 2.0})
+        assert t.metrics["reward_own_reward"] > 0 and t.metrics["updates"] == 3
+        t.pay_for("")
+        t.train_for(updates=1, progress=False)
+        assert t.metrics["updates"] == 4 and t.config.reward_weights == {}
+
+
+def test_the_page_asks_is_answered_and_gets_the_rules(make):
+    w = make(Walk)
+    before = w.drill
+    w._inbox.take_message({"type": "CHECK_REWARD", "line": "s.xx[i]"}, [])
+    w._inbox.take_message({"type": "PAY_FOR", "line": "s.xx[i]"}, [])
+    assert w.drill is before
+    w._inbox.take_message({"type": "PAY_FOR", "line": "0.25"}, [])
+    assert w.status == "idle" and w.drill["javascript"] != before["javascript"]
+    assert w.drill["spec"]["terms"][-1]["name"] == "own_reward" and w.drill["python"] == before["python"]
+    w.pay_for("")
+    assert w.drill == before
 
 
 @pytest.mark.parametrize(
@@ -23,16 +91,10 @@ export const main = ({ spec, python }) => measuresOf(spec).map((one) => [one.nam
         ("maze", []),
     ],
 )
-def test_every_cell_is_a_game_that_pays_for_it(reference_rules, drill, names):
-    spec = compile_drill(get(drill)).spec
-    cells = run(CELLS, {"spec": spec, "python": f'"{drill}"'})
-    assert [name for name, _ in cells] == names
-    for name, cell in cells:
-        assert cell.endswith("w = DrillWidget(Mine)\nw\n")
-        text = cell.removesuffix("w = DrillWidget(Mine)\nw\n")
-        linecache.cache[name] = len(text), None, text.splitlines(True), name  # where rules find their source
-        made: dict = {}
-        exec(compile(text, name, "exec"), made)
-        compiled = compile_drill(made["Mine"]).spec
-        assert [term["name"] for term in compiled["terms"] if term["kind"] == "reward"][-1] == name
-        assert compiled["name"] == f"{drill}_{name}"
+def test_every_line_of_the_page_can_be_paid_for(drill, names):
+    compiled = compile_drill(get(drill))
+    found = run(MEASURES, compiled.spec)
+    assert [name for name, *_ in found] == names
+    for _, line, cell in found:
+        assert own_reward.check(compiled, line) == line
+        assert cell == f'w.pay_for("{line}")\nw.train()\n'

@@ -1,70 +1,56 @@
-/** A reward of one's own: what the game can measure, and the cell that makes the same game with that reward. */
+/** A reward of one's own: one line of the rules language, from what the game can measure or typed; the kernel checks it, and training begins with it. */
 import type { DrillSpec, Handle } from "../../contract/protocol";
-import { button, field, foldHandle, h, select, setOptions, setText } from "../../ui/dom";
+import { button, field, foldHandle, h, select, setAttribute, setOptions, setText } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
-/** `lines` are of a rule of (s, i, side); the last one returns. */
 export interface Measure {
   name: string;
   text: string;
-  lines: string[];
+  line: string; // an expression of (s, i, side)
 }
 
-const WEIGHT = 0.02; // a decision: in a match of ten seconds less than two goals
+const TERM = "own_reward"; // dshq_widget/drill/own_reward.py
+const WEIGHT = "0.02"; // a decision: in a match of ten seconds less than two goals
+const CHECK_MS = 250; // after the last letter
 
 /** What can be measured of the things that the drill lets one drag: the players, and the ball if there is one. */
 export function measuresOf(spec: DrillSpec): Measure[] {
   const [x0, , x1] = spec.world;
-  const wide = Number((x1 - x0).toPrecision(4));
+  const wide = (x1 - x0).toFixed(1);
   const ball = spec.drag.find(({ kind }) => kind === "ball");
   const player = spec.drag.find(({ kind, index }) => kind === "player" && !index);
   const length = (name: string) => spec.fields.find(([known]) => known === name)?.[2] ?? 0;
   const of = (name: string, handle: Handle, mine: boolean) => `s.${name}[${length(name) ? `${mine && spec.sides > 1 ? "side" : (handle.index ?? 0)}, ` : ""}i]`;
   const found: Measure[] = [];
+  const add = (name: string, text: string, line: string) => found.push({ name, text, line: `${WEIGHT} * ${line}` });
   if (player && spec.sides > 1) {
     const x = of(player.x, player, true);
-    const lines = [`forward = ${x} if side == 0 else -${x}`, `return 0.5 - forward / ${wide}`];
-    found.push({ name: "stay_back", text: "staying near its own end", lines });
+    add("stay_back", "staying near its own end", `(0.5 - (${x} if side == 0 else -${x}) / ${wide})`);
   }
   if (player && ball) {
     const [dx, dy] = [player.x, player.y].map((name, k) => `${of(k ? ball.y : ball.x, ball, false)} - ${of(name, player, true)}`);
-    found.push({ name: "near_ball", text: "being near the ball", lines: [`return 1.0 - length(${dx}, ${dy}) / ${wide}`] });
+    add("near_ball", "being near the ball", `(1.0 - length(${dx}, ${dy}) / ${wide})`);
   }
-  const speed = (handle: Handle, mine: boolean) => `return length(${of(handle.vx, handle, mine)}, ${of(handle.vy, handle, mine)})`;
-  if (ball?.vx && ball.vy) found.push({ name: "ball_speed", text: "a fast ball", lines: [speed(ball, false)] });
-  if (player?.vx && player.vy) found.push({ name: "running", text: "running fast", lines: [speed(player, true)] });
+  const speed = (handle: Handle, mine: boolean) => `length(${of(handle.vx, handle, mine)}, ${of(handle.vy, handle, mine)})`;
+  if (ball?.vx && ball.vy) add("ball_speed", "a fast ball", speed(ball, false));
+  if (player?.vx && player.vy) add("running", "running fast", speed(player, true));
   return found;
 }
 
-/** The cell, in Python. `drill` is how Python names the game. */
-export function cellOf(drill: string, { name, text, lines }: Measure): string {
-  const built = drill.startsWith('"');
-  const game = built ? "Game" : drill;
-  const head = built
-    ? ["from dshq_widget import DrillWidget, rule", "from dshq_widget.drills import get", "", `Game = get(${drill})`, "", ""]
-    : ["from dshq_widget import DrillWidget, rule", "", ""];
-  const body = [
-    `class Mine(${game}):`,
-    `    """The same game, which also pays for ${text}."""`,
-    "",
-    `    name = ${game}.name + "_${name}"`,
-    `    rewards = {**${game}.rewards, "${name}": ${WEIGHT}}`,
-    "",
-    "    @rule",
-    `    def ${name}(s, i, side):`,
-    ...lines.map((line) => `        ${line}`),
-    "",
-    "",
-    "w = DrillWidget(Mine)",
-    "w",
-  ];
-  return `${[...head, ...body].join("\n")}\n`;
+/** The cell, in Python, after the one that made the widget `w`. */
+export function cellOf(line: string): string {
+  return `w.pay_for(${JSON.stringify(line)})\nw.train()\n`;
 }
 
-export function buildOwnReward({ session, signal }: PanelView): HTMLElement {
+export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLElement {
   const measure = select({}, []);
+  const line = h("input", { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 300 });
   const code = h("pre", { class: "code", tabindex: 0 });
-  const said = h("span", { class: "help", role: "status" });
+  const said = h("p", { class: "help", role: "status" });
+  const train = button("own-train", { title: "Train with it: training begins, or begins again from what was learned, and pays for this line, too" }, () =>
+    pay(line.value.trim()),
+  );
+  const remove = button("own-remove", { title: "Remove it: pay for the rewards above alone" }, () => pay(""));
   const copy = button("copy-own-reward", { icon: "copy", title: "Copy: paste it into a cell and run it" }, () => {
     navigator.clipboard.writeText(code.textContent ?? "").then(
       () => setText(said, "Copied. Run it in a new cell."),
@@ -74,34 +60,79 @@ export function buildOwnReward({ session, signal }: PanelView): HTMLElement {
   const help = h(
     "p",
     { class: "help" },
-    "Pick what the game can measure. The cell makes the same game with that reward; change the line that returns as you like.",
+    "Paid once per decision, beside the rewards above. Pick what the game can measure, and change the line as you like: s is the game, side the player.",
   );
   const fold = h(
     "details",
     { class: "fold own-reward" },
     foldHandle("own-reward"),
     help,
-    h("div", { class: "cluster" }, field("own-measure", measure), copy, said),
+    field("own-measure", measure),
+    field("own-line", line),
+    said,
+    h("div", { class: "cluster" }, train, remove),
+    h("p", { class: "help" }, "The same in Python:"),
     code,
+    h("div", { class: "cluster" }, copy),
   );
+
   let measures: Measure[] = [];
-  const follow = () => {
-    const chosen = measures.find(({ name }) => name === measure.value);
-    setText(code, chosen ? cellOf(session.model.get("drill")?.python ?? '"ball"', chosen) : "");
-    setText(said, "");
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const paid = () => session.model.get("drill")?.spec.terms.find(({ name }) => name === TERM)?.help ?? "";
+  const pay = (text: string) => {
+    session.kernel.send({ type: "PAY_FOR", line: text });
+    if (text && !["starting", "training"].includes(session.status)) void undoing.train();
+  };
+  const tell = (problem: string) => {
+    const text = line.value.trim();
+    said.className = problem ? "problem" : "help";
+    setText(said, problem || (text === paid() ? `Training pays for it. Its weight is with the others.` : "It can be paid for."));
+    setAttribute(line, "aria-invalid", problem ? "true" : null);
+    train.disabled = Boolean(problem) || text === paid();
+  };
+  const check = () => session.kernel.send({ type: "CHECK_REWARD", line: line.value.trim() });
+  const edited = () => {
+    const text = line.value.trim();
+    setText(code, cellOf(text));
+    train.disabled = true;
+    clearTimeout(timer);
+    setText(said, text ? "Checking …" : "Pick something, or write a line.");
+    if (text) timer = setTimeout(check, CHECK_MS);
   };
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     measures = spec ? measuresOf(spec) : [];
-    setOptions(
-      measure,
-      measures.map(({ name, text }) => [name, text]),
-    );
-    fold.hidden = measures.length === 0;
-    follow();
+    setOptions(measure, [...measures.map(({ name, text }) => [name, text] as const), ["", "something of your own"] as const]);
+    fold.hidden = !spec || !session.kernel.connected || session.model.trainedBy === "page";
+    remove.hidden = !paid();
+    if (paid() || !line.value) line.value = paid() || (measures[0]?.line ?? "");
+    edited();
+    choose();
   };
-  measure.addEventListener("change", follow);
+  const choose = () => {
+    measure.value = measures.find((one) => one.line === line.value.trim())?.name ?? "";
+  };
+  measure.addEventListener("change", () => {
+    const chosen = measures.find(({ name }) => name === measure.value);
+    if (!chosen) return line.focus();
+    line.value = chosen.line;
+    edited();
+  });
+  line.addEventListener("input", () => {
+    edited();
+    choose();
+  });
+  line.addEventListener("keydown", ({ key }) => key === "Enter" && !train.disabled && train.click());
+  session.events.on(
+    "reward",
+    (answer) => {
+      if (answer.line === line.value.trim()) tell(answer.problem);
+    },
+    signal,
+  );
   session.events.on("drill", rebuild, signal);
+  session.events.on("status", () => (fold.hidden = !session.kernel.connected || session.model.trainedBy === "page"), signal);
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   rebuild();
   return fold;
 }

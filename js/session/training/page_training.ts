@@ -55,6 +55,7 @@ export class PageTraining {
         timer = setTimeout(() => void this.fetch().catch(() => undefined), FETCH_AFTER_MS);
       };
       listen(base, "change:status", follow, signal);
+      listen(base, "change:drill", () => this.fetchAgain(), signal);
       listen(base, "change:metrics", () => this.weigh(), signal);
       signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       follow();
@@ -143,6 +144,13 @@ export class PageTraining {
       },
     );
     return this.fetched;
+  }
+
+  /** Other rewards are other modules. */
+  private fetchAgain(): void {
+    if (!this.fetched || this.trainer) return;
+    this.fetched = null;
+    void this.fetch().catch(() => undefined);
   }
 
   private request(): Promise<TrainerPackage> {

@@ -109,14 +109,15 @@ class Reader:
 
 def parse(function: Callable) -> Parsed:
     name = getattr(function, "__name__", str(function))
+    written = getattr(function, "__dshq_source__", None)
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = (written.splitlines(True), 1) if written else inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         raise RulesError(
             f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell"
         ) from error
     node = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    file = inspect.getsourcefile(function) or "?"
+    file = name if written else inspect.getsourcefile(function) or "?"
     if not isinstance(node, ast.FunctionDef):
         raise RulesError(
             f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"

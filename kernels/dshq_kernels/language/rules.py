@@ -34,7 +34,7 @@ from dshq_kernels.language.scope import LANE, RESULT, STATE, Argument, Writer, W
 from dshq_kernels.language.statements import UNROLL_TRIPS, Statements
 from dshq_kernels.language.subset import DeclarationError, RulesError, rule
 
-__all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "translate"]
+__all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "stored_by", "translate", "translate_term"]
 
 KEPT_BY_RESET = 3  # the generator and `practice`
 
@@ -42,6 +42,25 @@ KEPT_BY_RESET = 3  # the generator and `practice`
 def translate(source: Source) -> Program:
     """Flatten every verb of a drill. Raises RulesError with the line and the fix."""
     return _Translation(source).program()
+
+
+def translate_term(source: Source, name: str) -> tuple[Stmt, ...]:
+    """One reward rule of a drill, for all sides. Raises RulesError with the line and the fix."""
+    one = _Translation(source)
+    return tuple(statement for side in range(source.sides) for statement in one.verb(name, side=side, result=F32))
+
+
+def stored_by(block: Iterable[Stmt]) -> set[str]:
+    """The state fields that a block writes."""
+    fields: set[str] = set()
+    for statement in block:
+        if isinstance(statement, Store):
+            fields.add(statement.field)
+        elif isinstance(statement, If):
+            fields |= stored_by((*statement.body, *statement.orelse))
+        elif isinstance(statement, For):
+            fields |= stored_by(statement.body)
+    return fields
 
 
 class _Translation:

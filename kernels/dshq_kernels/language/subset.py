@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable)
@@ -27,3 +28,16 @@ def rule(function: Function) -> Function:
     """Mark a function as a rule: it is translated, never run as Python. Returns it unchanged."""
     function.__dshq_rule__ = True  # type: ignore[attr-defined]
     return function
+
+
+def _text() -> None:
+    """The body of a rule that is a text, which nothing runs."""
+
+
+def written_rule(name: str, parameters: Sequence[str], line: str) -> Callable:
+    """A rule that returns one expression, from its text. It is translated like every other rule; nothing runs it. It
+    knows its drill's rules and constants and the words of the language, and no names of any module.
+    """
+    made = types.FunctionType(_text.__code__, {}, name)
+    made.__dshq_source__ = f"def {name}({', '.join(parameters)}):\n    return {line}\n"  # type: ignore[attr-defined]
+    return rule(made)
