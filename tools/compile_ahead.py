@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from dshq_kernels.play.records import learner_module
+from dshq_widget.algorithms import algorithms
 from dshq_widget.algorithms.ppo import compiling
 from dshq_widget.training.trainer import Trainer
 
@@ -27,9 +28,11 @@ def main() -> None:
 
 def others() -> None:
     """What search and the page's own learner need, each in a process of its own."""
-    with ThreadPoolExecutor() as pool, Trainer(DRILL, algorithm="spo", num_envs=32) as trainer:
+    with ThreadPoolExecutor() as pool:
         page = pool.submit(learner_module)
-        trainer.train_for(updates=1)
+        if "spo" in algorithms:
+            with Trainer(DRILL, algorithm="spo", num_envs=32) as trainer:
+                trainer.train_for(updates=1)
         page.result()
 
 

@@ -47,6 +47,7 @@ def levels() -> list[str]:
 
 def fill(drills: Sequence[str]) -> None:
     """Do with each drill what a person does first, so that numba keeps what that takes."""
+    from dshq_widget.algorithms import algorithms
     from dshq_widget.env.batch import Batch
     from dshq_widget.env.gym_envs import DrillVectorEnv
     from dshq_widget.training.trainer import Trainer
@@ -63,7 +64,7 @@ def fill(drills: Sequence[str]) -> None:
             with Trainer(name, workers=workers, **SHORT) as trainer:
                 trainer.train_for(updates=3, progress=False)
     for name, algorithm in ((GATE, "gate"), (SEARCH, "spo")):
-        if name in drills:
+        if name in drills and algorithm in algorithms:
             with Trainer(name, algorithm=algorithm) as trainer:
                 trainer.train_for(updates=2, progress=False)
 

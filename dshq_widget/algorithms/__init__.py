@@ -22,7 +22,15 @@ from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
 from dshq_widget.contract.settings import ConfigError, nearest
 
-algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE, DREAMER)}
+PACKAGED = (
+    PPO,
+    SPO,
+    GATE,
+    DREAMER,
+)
+"""Those of this package, in the order in which they are offered."""
+algorithms: dict[str, Algorithm] = {each.name: each for each in PACKAGED}
+"""All that are known in this process."""
 
 ENTRY_POINTS = "dshq_widget.algorithms"
 """The group of entry points of installed packages; the name is the algorithm's, the object an `Algorithm`."""
@@ -33,7 +41,7 @@ def register(algorithm: Algorithm) -> Algorithm:
     ValueError for the name of one of the package.
     """
     known = algorithms.get(algorithm.name)
-    if known in (PPO, SPO, GATE, DREAMER) and known is not algorithm:
+    if known in PACKAGED and known is not algorithm:
         raise ValueError(f"there is an algorithm {algorithm.name!r} in the package: give yours another name")
     algorithms[algorithm.name] = algorithm
     return algorithm

