@@ -1,44 +1,75 @@
 """The baseline memory layout for benchmarks: one array per state field, and one loop over the games around the same
-generated rules.
+rules.
 """
 
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CFUNCTYPE, c_int64
 
 import numpy as np
 
-from dshq_kernels.backends.generated import load_module
+from dshq_kernels.backends.llvm_source import PRELUDE, Verb
+from dshq_kernels.backends.machine_code import addresses
+from dshq_kernels.language.ir import Expr, Program
+from dshq_kernels.language.selects import with_selects
 from dshq_widget.drill.compiled import CompiledDrill
+
+CALL = CFUNCTYPE(None, c_int64, c_int64, c_int64)
+
+
+class _Verb(Verb):
+    """A verb `(arrays, games, n)` over the addresses of one array per field, which LLVM has to take for overlapping."""
+
+    def __init__(self, program: Program, name: str):
+        super().__init__(program, name, ("tile", "games", "n"))
+        self._arrays = {}
+        for k, field in enumerate(program.fields):
+            place = self.value(f"getelementptr ptr, ptr %s, i64 {k}")
+            self._arrays[field.name] = self.value(f"load ptr, ptr {place}")
+
+    @contextmanager
+    def lanes(self) -> Iterator[str]:
+        with self.times("%games") as self._lane:
+            yield self._lane
+
+    def _address(self, field: str, index: Expr | None) -> str:
+        row = self.value(f"mul i64 {self._index(index)}, %games")
+        at = self.value(f"add i64 {row}, {self._lane}")
+        return self.value(f"getelementptr i32, ptr {self._arrays[field]}, i64 {at}")
 
 
 class NaiveGame:
-    """`tick` and `decide` of a compiled drill over one 1-D (or `[length, n]`) array per field."""
+    """`tick` and `decide` of a drill over one 1-D (or `[length, n]`) array per field. Raises ValueError for a drill
+    that was translated in another process.
+    """
 
     def __init__(self, drill: CompiledDrill):
+        if drill.program is None:
+            raise ValueError(f"the rules of {drill.name!r} came here translated: give its class, or its name")
         self.drill = drill
-        self.verbs = {name: load_module(_source(drill, name)) for name in ("decide", "tick")}
+        program, parts = with_selects(drill.program), [PRELUDE]
+        for name in ("decide", "tick"):
+            with _Verb(program, name).written(parts) as code, code.times("%n"), code.lanes():
+                code.block(program.verbs.get(name, ()))
+        found = addresses("\n".join(parts), ("decide", "tick"))
+        self._decide, self._tick = CALL(found["decide"]), CALL(found["tick"])
 
     def rate(self, games: int, seconds: float) -> float:
         """Ticks per second of one core, from the same start and actions as `bench.simulation`."""
         tiled = self.drill.game()
         tiles = tiled.new(games // 16, practice=True)
         tiles["action"] = tiled.actions(tiles, "random")
-        arrays = {}
-        for name, _, length in self.drill.spec["fields"]:
-            field = tiles[name]
-            arrays[name] = np.ascontiguousarray(
-                field.transpose(1, 0, 2).reshape(length, -1) if length else field.reshape(-1)
-            )
-        state = SimpleNamespace(**arrays)
+        fields = (tiles[name] for name in tiled.dtype.names or ())
+        arrays = [np.moveaxis(field, 0, -2).reshape(*field.shape[1:-1], games).copy() for field in fields]
+        table = np.array([array.ctypes.data for array in arrays], np.int64)
         repeat = self.drill.spec["action_repeat"]
 
         def play() -> None:
-            for name, n in (("decide", 1), ("tick", repeat)):
-                module: Any = self.verbs[name]
-                module.run(games, n, *(getattr(state, field) for field in module.FIELDS))
+            self._decide(table.ctypes.data, games, 1)
+            self._tick(table.ctypes.data, games, repeat)
 
         play()
         best, end = float("inf"), time.perf_counter() + seconds
@@ -48,32 +79,3 @@ class NaiveGame:
                 play()
             best = min(best, (time.perf_counter() - start) / 5)
         return games * repeat / best
-
-
-def _source(drill: CompiledDrill, verb: str) -> str:
-    """The tile module's function of one verb, its lane loop widened to `n` games over arrays that are passed one by
-    one.
-    """
-    lines = drill.python.splitlines()
-    start = next(k for k, line in enumerate(lines) if line.startswith(f"def {verb}("))
-    end = next(k for k in range(start + 1, len(lines)) if lines[k].startswith("@cfunc"))
-    body = lines[start + 1 : end]
-    fields = [line.split("= s.")[1] for line in body if line.strip().startswith("f_") and "= s." in line]
-    body = [
-        line
-        for line in body
-        if "= s." not in line and "record_at" not in line and line.strip() != "return" and line.strip()
-    ]
-    body = [line.replace("for i in range(16):", "for i in range(games):") for line in body] or ["    pass"]
-    if verb == "decide":
-        body = ["    for _ in range(n):", *("    " + line for line in body)]
-    head = [
-        "import numpy as np",
-        "from numba import njit",
-        "from dshq_kernels.backends.lanes import absolute, floor, hash32, select, square_root",
-        "f32, i32, u32 = np.float32, np.int32, np.uint32",
-        f"FIELDS = {fields!r}",
-        '@njit(error_model="numpy", cache=True)',
-        f"def run(games, n, {', '.join('f_' + field for field in fields)}):",
-    ]
-    return "\n".join([*head, *body, ""])

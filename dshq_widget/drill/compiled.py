@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.backends.cpu import CpuGame, python_source
+from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
 from dshq_kernels.backends.llvm_source import llvm_source
@@ -35,12 +35,11 @@ from dshq_widget.drill.declaration import Drill
 
 @dataclass(frozen=True)
 class CompiledDrill:
-    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
-    JavaScript, LLVM, CUDA and WGSL source. In the process that translated it, it has the `program` too.
+    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated JavaScript,
+    LLVM, CUDA and WGSL source. In the process that translated it, it has the `program` too.
     """
 
     spec: dict[str, Any]
-    python: str
     javascript: str
     llvm: str
     cuda: str = ""
@@ -103,7 +102,6 @@ class CompiledDrill:
     def to_json(self) -> dict[str, Any]:
         return {
             "spec": self.spec,
-            "python": self.python,
             "javascript": self.javascript,
             "llvm": self.llvm,
             "cuda": self.cuda,
@@ -119,7 +117,6 @@ class CompiledDrill:
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
             dict(data["spec"]),
-            data["python"],
             *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl", "reference")),
         )
 
@@ -169,7 +166,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     rules = source.rules
     plain = translate(source)
     program = with_selects(plain)
-    javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
+    javascript = javascript_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
         "title": drill.title or drill.name.replace("_", " ").capitalize(),
@@ -217,8 +214,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
     spec["rules_hash"] = digest[:16]
-    llvm, wgsl = llvm_source(program), wgsl_source(program)
-    return CompiledDrill(spec, python, javascript, llvm, cuda, wgsl, program=plain, author=drill)
+    llvm, cuda, wgsl = llvm_source(program), cuda_source(program), wgsl_source(program)
+    return CompiledDrill(spec, javascript, llvm, cuda, wgsl, program=plain, author=drill)
 
 
 def _first_paragraph(documented: Callable) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dshq_kernels.language.ir import Const, Expr, For, If, Out, Stmt
 from dshq_kernels.network.layers import parse
-from dshq_widget.env.check_subject import Broken, Subject
+from dshq_widget.env.check_subject import Broken, Impossible, Subject
 
 BOUND = 2.0
 """Largest allowed observation: `scale` is the value that reads 1; observations should stay below about twice that."""
-PLAIN = r"[fiu]32\([-\w.]+\)"
-"""A constant in the generated rules."""
 
 
 def observations(it: Subject) -> str:
@@ -63,9 +62,22 @@ def observations(it: Subject) -> str:
 
 def _is_computed(it: Subject, k: int) -> bool:
     """Whether the rules write observation k from something other than a plain number, as they do a one-hot flag."""
-    body = it.drill.python.partition("def observe(")[2].partition("\n@")[0]
-    found = re.findall(r"o\[\d+, (.+), i\] = (.*)", body)
+    if it.drill.program is None:
+        raise Impossible("the rules came here translated: check the drill's class")
     return any(
-        not re.fullmatch(PLAIN, value) and (index == f"i32({k})" or not re.fullmatch(r"i32\(\d+\)", index))
-        for index, value in found
+        not isinstance(value, Const) and (not isinstance(index, Const) or index.value == k)
+        for verb, block in it.drill.program.verbs.items()
+        if verb.startswith("observe:")
+        for index, value in _written(block)
     )
+
+
+def _written(statements: Sequence[Stmt]) -> Iterator[tuple[Expr, Expr]]:
+    """(index, value) of every observation that statements write."""
+    for statement in statements:
+        if isinstance(statement, Out):
+            yield statement.index, statement.value
+        elif isinstance(statement, If):
+            yield from _written((*statement.body, *statement.orelse))
+        elif isinstance(statement, For):
+            yield from _written(statement.body)

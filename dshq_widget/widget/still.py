@@ -11,9 +11,9 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.picture import TAG, Painter
-from dshq_widget.env.plain_scene import plain_scene
 from dshq_widget.gyms.environment import Environment
 
 WIDTH = 480  # pixels
@@ -31,6 +31,25 @@ def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) ->
     source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
     picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
     return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
+
+
+def plain_scene(drill: CompiledDrill, seed: int = 0, state: bytes | None = None) -> NDArray[np.float32]:
+    """The shapes of a game, f32 `[n, 12]` (docs/architecture.md, Scene): of the state block `state`, as the page's
+    snapshot has it, or of the first game after `seed`. Python runs the rules, in milliseconds: compiling them takes
+    longer than a picture is worth. Raises ValueError for a state of another size, IndexError or ArithmeticError where
+    the rules do what compiled code leaves undefined.
+    """
+    game = drill.game(reference=True)
+    tiles = np.zeros(1, game.dtype)
+    words = tiles.view(np.uint32).reshape(-1, LANES)
+    if state is None:
+        tiles["rng_key"] = seed
+        game.reset(tiles, np.eye(1, LANES, dtype=np.uint8))
+    elif len(state) == 4 * len(words):
+        words[:, 0] = np.frombuffer(state, "<u4")
+    else:
+        raise ValueError(f"a state of {drill.name} has {4 * len(words)} bytes, got {len(state)}")
+    return game.scene(tiles)
 
 
 def _pixels(drill: CompiledDrill, seed: int, state: bytes | None) -> NDArray[np.uint8]:

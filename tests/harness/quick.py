@@ -14,7 +14,6 @@ QUICK = (
     "contract/test_sections.py",
     "contract/test_settings.py",
     "kernels/test_machine_code.py",
-    "kernels/test_renaming.py",
     "kernels/test_rules_messages.py",
     "learning/test_trackers.py",
     "lessons/test_glossary.py",

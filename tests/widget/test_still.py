@@ -17,8 +17,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.drills import drills
 from dshq_widget.env.picture import Painter
-from dshq_widget.env.plain_scene import plain_scene
-from dshq_widget.widget.still import still
+from dshq_widget.widget.still import plain_scene, still
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."

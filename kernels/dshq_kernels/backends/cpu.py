@@ -1,5 +1,5 @@
-"""CPU back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk
-(docs/architecture.md, "CPU form").
+"""CPU back end: games whose rules are C functions over record tiles of 16 lanes, made of the LLVM code of
+`llvm_source.py`, compiled once and cached on disk (docs/architecture.md, "CPU form").
 
 A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM
 turns the lane loop into straight vector code: 10 and more times faster than one array per field (docs/LOG.md).
@@ -7,7 +7,7 @@ turns the lane loop into straight vector code: 10 and more times faster than one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from ctypes import CFUNCTYPE, c_int64
 from typing import Any
 
@@ -16,233 +16,13 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
 from dshq_kernels.backends.machine_code import addresses
-from dshq_kernels.backends.renaming import Renaming
-from dshq_kernels.language.ir import (
-    BOOL,
-    F32,
-    I32,
-    U32,
-    Assign,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Emit,
-    Expr,
-    For,
-    If,
-    Load,
-    Logic,
-    Out,
-    Program,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from dshq_kernels.language.ir import BOOL, F32, I32, U32
 from dshq_kernels.simd.lanes import LANES
 
 RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
 VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
 DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
 SCENE = CFUNCTYPE(c_int64, c_int64, c_int64, c_int64)
-HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
-import numpy as np
-from numba import carray, cfunc, njit
-from numba.core import types
-from dshq_kernels.backends.lanes import absolute, allow_some, emit, floor, hash32
-from dshq_kernels.backends.lanes import pick, pointer, record_at, select, square_root, stack_words
-f32, i32, u32 = np.float32, np.int32, np.uint32
-TILE = np.dtype({dtype!r})
-LAZY = dict(cache=True, error_model="numpy")
-OPTIONS = dict(nopython=True, **LAZY)
-ONE, TWO = types.void(types.int64), types.void(types.int64, types.int64)
-'''
-
-
-def python_source(program: Program) -> str:
-    """One module of C functions; see the table in docs/architecture.md for their signatures."""
-    dtype = [(f.name, DTYPES[f.type], (f.length, LANES) if f.length else (LANES,)) for f in program.fields]
-    sides = range(program.sides)
-    lane_loop = "for i in range(16):"
-    parts = [HEADER.format(name=program.name, dtype=dtype)]
-    parts.append(_function("reset", "TWO", "tile, i", "", [("", program.verbs["reset"], "")]))
-    parts.append(_function("decide", "ONE", "tile", "", [(lane_loop, program.verbs.get("decide", ()), "")]))
-    parts.append(
-        _function("tick", "TWO", "tile, n", "", [(lane_loop, program.verbs["tick"], "")], outer="for _ in range(n):")
-    )
-    for name, rows in (("observe", program.n_obs), ("terms", program.n_terms)):
-        result = f"o = carray(pointer(out), ({program.sides}, {max(1, rows)}, 16), np.float32)"
-        parts.append(
-            _function(
-                name,
-                "TWO",
-                "tile, out",
-                result,
-                [(lane_loop, program.verbs[f"{name}:{k}"], f"o[{k}, {{}}, i]") for k in sides],
-            )
-        )
-    result = "o = carray(pointer(out), (2, 16), np.int32)"
-    parts.append(
-        _function(
-            "status",
-            "TWO",
-            "tile, out",
-            result,
-            [(lane_loop, program.verbs[name], f"o[{k}, i]") for k, name in enumerate(("terminated", "winner"))],
-        )
-    )
-    result = f"o = carray(pointer(out), ({program.sides}, 16), np.int32)"
-    drawn: list[str] = []
-    if program.masked:
-        shape = f"({program.sides}, {program.n_actions}, 16)"
-        cleared = f"o = carray(pointer(out), {shape}, np.int32)\n    o[:] = 0"
-        blocks = [(lane_loop, program.verbs[f"mask:{k}"], f"o[{k}, {{}}, i]") for k in sides]
-        parts.append(_function("allowed", "", "tile, out", cleared, blocks, after=["allow_some(o)"]))
-        parts.append("@cfunc(TWO, **OPTIONS)\ndef mask(tile, out):\n    allowed(tile, out)\n")
-        words = program.sides * program.n_actions * LANES
-        own = [f"place = stack_words({words})", "allowed(tile, place)"]
-        drawn = [*own, f"pick(o, carray(pointer(place), {shape}, np.int32))"]
-    parts.append(
-        _function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")], after=drawn)
-    )
-    scene = f"o = carray(pointer(out), ({program.scene_max}, 12), np.float32)"
-    parts.append(
-        _function("scene", "", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max)
-    )
-    for name in program.baselines:
-        blocks = [(lane_loop, program.verbs[f"baseline:{name}:{k}"], f"o[{k}, i]") for k in sides]
-        parts.append(_function(f"baseline_{name}", "TWO", "tile, out", result, blocks))
-    return "\n".join(parts)
-
-
-def _function(
-    name: str,
-    signature: str,
-    params: str,
-    result: str,
-    blocks: list[tuple[str, tuple[Stmt, ...], str]],
-    outer: str = "",
-    scene_max: int = 0,
-    after: Sequence[str] = (),
-) -> str:
-    used: dict[str, None] = {}
-    renaming = Renaming()
-    body: list[str] = []
-    depth = 2 if outer else 1
-    for loop, statements, out in blocks:
-        inner = _block(renaming.block(statements), depth + bool(loop), used, out, scene_max)
-        if inner and loop:
-            body.append("    " * depth + loop)
-        body += inner
-    lines = [f"@cfunc({signature}, **OPTIONS)" if signature else "@njit(**LAZY)", f"def {name}({params}):"]
-    if used:
-        lines.append("    s = record_at(tile, TILE)")
-        lines += [f"    f_{field} = s.{field}" for field in used]
-    lines += [f"    {result}"] if result else []
-    lines += ["    count = 0"] if scene_max else []
-    lines += [f"    {outer}"] if outer and body else []
-    lines += body
-    lines += [f"    {line}" for line in after]
-    lines.append("    return count" if scene_max else "    return")
-    return "\n".join(lines) + "\n"
-
-
-def _block(statements: tuple[Stmt, ...], depth: int, used: dict[str, None], out: str, scene_max: int) -> list[str]:
-    pad = "    " * depth
-    lines: list[str] = []
-
-    def e(value: Expr) -> str:
-        return _expr(value, used)
-
-    for statement in statements:
-        if isinstance(statement, Assign):
-            lines.append(f"{pad}{statement.name} = {e(statement.value)}")
-        elif isinstance(statement, Store):
-            used.setdefault(statement.field)
-            index = f"{e(statement.index)}, i" if statement.index is not None else "i"
-            value = e(statement.value)
-            lines.append(
-                f"{pad}f_{statement.field}[{index}] = {f'i32({value})' if statement.value.type == BOOL else value}"
-            )
-        elif isinstance(statement, Out):
-            value = e(statement.value)
-            lines.append(
-                f"{pad}{out.format(e(statement.index))} = {f'i32({value})' if statement.value.type == BOOL else value}"
-            )
-        elif isinstance(statement, Emit):
-            lines.append(f"{pad}count = emit(o, count, {', '.join(map(e, statement.values))})")
-        elif isinstance(statement, If):
-            lines.append(f"{pad}if {e(statement.test)}:")
-            lines += _block(statement.body, depth + 1, used, out, scene_max) or [f"{pad}    pass"]
-            if statement.orelse:
-                lines.append(f"{pad}else:")
-                lines += _block(statement.orelse, depth + 1, used, out, scene_max)
-        else:
-            assert isinstance(statement, For)
-            lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
-            lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
-            lines += _block(statement.body, depth + 1, used, out, scene_max)
-    return lines
-
-
-def _expr(value: Expr, used: dict[str, None]) -> str:
-    def load(word: Load) -> str:
-        used.setdefault(word.field)
-        text = f"f_{word.field}[{f'{_expr(word.index, used)}, i' if word.index is not None else 'i'}]"
-        return f"({text} != 0)" if word.type == BOOL else text
-
-    return python_expression(value, load, lambda op, a, b: f"({a} {op} {b})")
-
-
-def python_expression(value: Expr, load: Callable[[Load], str], arithmetic: Callable[[str, str, str], str]) -> str:
-    """An expression for numba: `load` writes a field's value, `arithmetic(op, a, b)` a float operation."""
-
-    def e(part: Expr) -> str:
-        return python_expression(part, load, arithmetic)
-
-    if isinstance(value, Const):
-        if value.type == BOOL:
-            return str(bool(value.value))
-        if value.type == F32:
-            return (
-                f"f32({float(value.value)!r})"
-                if np.isfinite(value.value)
-                else f"f32({'' if value.value > 0 else '-'}np.inf)"
-            )
-        return f"{value.type}({int(value.value)})"
-    if isinstance(value, Var):
-        return value.name
-    if isinstance(value, Load):
-        return load(value)
-    if isinstance(value, Unary):
-        a = e(value.a)
-        if value.op == "neg":
-            return f"(-{a})" if value.type == F32 else f"{value.type}(-{a})"
-        return {
-            "not": f"(not {a})",
-            "inv": f"{value.type}(~{a})",
-            "abs": f"absolute({a})",
-            "sqrt": f"square_root({a})",
-            "floor": f"floor({a})",
-        }[value.op]
-    if isinstance(value, Binary):
-        a, b = e(value.a), e(value.b)
-        if value.type == F32:
-            return arithmetic(value.op, a, b)
-        return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
-    if isinstance(value, Compare):
-        return f"({e(value.a)} {value.op} {e(value.b)})"
-    if isinstance(value, Logic):
-        return f"({e(value.a)} {'&' if value.op == 'and' else '|'} {e(value.b)})"
-    if isinstance(value, Select):
-        a, b = e(value.a), e(value.b)
-        if value.type == BOOL:
-            return f"select({e(value.test)}, ({a}), ({b}))"
-        return f"select({e(value.test)}, {a}, {b})"
-    assert isinstance(value, Cast)
-    return f"{value.type}({e(value.a)})"
 
 
 def verb_names(spec: Mapping[str, Any]) -> tuple[str, ...]:

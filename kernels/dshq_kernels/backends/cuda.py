@@ -14,23 +14,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import python_expression
 from dshq_kernels.backends.generated import load_module
 from dshq_kernels.language.ir import (
     BOOL,
     F32,
     U32,
     Assign,
+    Binary,
+    Cast,
+    Compare,
     Const,
     Emit,
     Expr,
     Field,
     For,
     If,
+    Load,
+    Logic,
     Out,
     Program,
+    Select,
     Stmt,
     Store,
+    Unary,
+    Var,
     accesses,
 )
 
@@ -44,6 +51,7 @@ from dshq_kernels.backends.threads import square_root, subtract
 f32, i32, u32 = np.float32, np.int32, np.uint32
 '''
 ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+UNARY = {"not": "(not {})", "abs": "absolute({})", "sqrt": "square_root({})", "floor": "floor({})"}
 
 
 class Block(NamedTuple):
@@ -197,9 +205,41 @@ def _block(statements: Sequence[Stmt], depth: int, names: _Names, place: str) ->
 
 
 def _expr(value: Expr, names: _Names) -> str:
-    return python_expression(
-        value, lambda word: names.load(word.field, word.index), lambda op, a, b: f"{ARITHMETIC[op]}({a}, {b})"
-    )
+    def e(part: Expr) -> str:
+        return _expr(part, names)
+
+    match value:
+        case Const(number, kind):
+            return _constant(number, kind)
+        case Var(name):
+            return name
+        case Load(field, index):
+            return names.load(field, index)
+        case Unary("neg", a, kind):
+            return f"(-{e(a)})" if kind == F32 else f"{kind}(-{e(a)})"
+        case Unary(op, a, kind):
+            return f"{kind}(~{e(a)})" if op == "inv" else UNARY[op].format(e(a))
+        case Binary(op, a, b, kind):
+            if kind == F32:
+                return f"{ARITHMETIC[op]}({e(a)}, {e(b)})"
+            return f"hash32({e(a)}, {e(b)})" if op == "hash32" else f"{kind}({e(a)} {op} {e(b)})"
+        case Compare(op, a, b):
+            return f"({e(a)} {op} {e(b)})"
+        case Logic(op, a, b):
+            return f"({e(a)} {'&' if op == 'and' else '|'} {e(b)})"
+        case Select(test, a, b):
+            return f"select({e(test)}, {e(a)}, {e(b)})"
+        case Cast(a, kind):
+            return f"{kind}({e(a)})"
+    raise AssertionError(f"no code for {value!r}")
+
+
+def _constant(value: float | int | bool, kind: str) -> str:
+    if kind == BOOL:
+        return str(bool(value))
+    if kind == F32:
+        return f"f32({float(value)!r})" if np.isfinite(value) else f"f32({'' if value > 0 else '-'}np.inf)"
+    return f"{kind}({int(value)})"
 
 
 def why_unusable() -> str:

@@ -1,8 +1,5 @@
-"""Operations used by generated CPU rules: branch-free scalar operations that LLVM widens over the 16 lanes, and raw
-addresses as records.
-
-Ternaries would become branches in numba's control flow; an LLVM `select` stays one instruction, vectorises, and
-compiles several times faster.
+"""What compiled loops need of a drill's rules: calls of their C functions by address, raw addresses as records, the
+generator's word, and states between rows and tiles.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ u32 = np.uint32
 
 @intrinsic
 def select(typingctx, test, a, b):
-    """`a if test else b` without a branch; a and b have one type."""
+    """`a if test else b` as one instruction, where numba's ternary becomes a branch; a and b have one type."""
     if a != b:
         raise TypeError(f"select wants two values of one type, got {a} and {b}")
 
@@ -31,22 +28,6 @@ def select(typingctx, test, a, b):
         return builder.select(builder.trunc(flag, ir.IntType(1)) if flag.type.width > 1 else flag, args[1], args[2])
 
     return a(test, a, b), codegen
-
-
-def _unary(name: str):
-    @intrinsic
-    def operation(typingctx, x):
-        def codegen(context, builder, signature, args):
-            real = ir.FloatType()
-            function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(real, [real]), f"llvm.{name}.f32")
-            return builder.call(function, args)
-
-        return types.float32(types.float32), codegen
-
-    return operation
-
-
-absolute, square_root, floor = _unary("fabs"), _unary("sqrt"), _unary("floor")
 
 
 @intrinsic
@@ -72,46 +53,6 @@ def hash32(key, count):
     """The generator's word for (key, count): see rng.py. u32, u32 -> u32."""
     first = mix(u32(u32(count * u32(0x9E3779B9)) + key))
     return mix(u32(first ^ u32(u32(key * u32(0x85EBCA6B)) + u32(0x27D4EB2F))))
-
-
-@njit
-def emit(out, count, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare):
-    """Append a shape to f32 `[scene_max, 12]` if there is room; returns the new count."""
-    if count < out.shape[0]:
-        shape = out[count]
-        shape[0], shape[1], shape[2], shape[3], shape[4], shape[5] = kind, colour, x, y, a, b
-        shape[6], shape[7], shape[8], shape[9], shape[10], shape[11] = c, d, e, alpha, tag, spare
-        count += 1
-    return count
-
-
-@njit
-def allow_some(mask):
-    """Allow everything in lanes of i32 `[sides, n_actions, 16]` that allow nothing."""
-    for side in range(mask.shape[0]):
-        for lane in range(LANES):
-            count = 0
-            for k in range(mask.shape[1]):
-                count += mask[side, k, lane]
-            if count == 0:
-                mask[side, :, lane] = 1
-
-
-@njit
-def pick(actions, mask):
-    """Turn 24 random bits in i32 `[sides, 16]` into one of the allowed actions, like `random_int`."""
-    for side in range(mask.shape[0]):
-        for lane in range(LANES):
-            count = 0
-            for k in range(mask.shape[1]):
-                count += mask[side, k, lane]
-            share = np.float32(actions[side, lane]) * np.float32(2.0**-24) * np.float32(count)
-            left = min(int(share), count - 1)
-            for k in range(mask.shape[1]):
-                if mask[side, k, lane] != 0:
-                    if left == 0:
-                        actions[side, lane] = k
-                    left -= 1
 
 
 @intrinsic

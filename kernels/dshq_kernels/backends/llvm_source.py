@@ -138,30 +138,30 @@ def llvm_source(program: Program) -> str:
     """
     verbs, sides = program.verbs, range(program.sides)
     parts = [PRELUDE]
-    with _Verb(program, "reset", ("tile", "lane")).written(parts) as code:
+    with Verb(program, "reset", ("tile", "lane")).written(parts) as code:
         code.block(verbs["reset"])
-    with _Verb(program, "decide", ("tile",)).written(parts) as code, code.lanes():
+    with Verb(program, "decide", ("tile",)).written(parts) as code, code.lanes():
         code.block(verbs.get("decide", ()))
-    with _Verb(program, "tick", ("tile", "n")).written(parts) as code, code.times("%n"), code.lanes():
+    with Verb(program, "tick", ("tile", "n")).written(parts) as code, code.times("%n"), code.lanes():
         code.block(verbs["tick"])
     for name, rows in (("observe", program.n_obs), ("terms", program.n_terms)):
-        with _Verb(program, name, ("tile", "out")).written(parts) as code:
+        with Verb(program, name, ("tile", "out")).written(parts) as code:
             for side in sides:
                 with code.lanes():
                     code.block(verbs[f"{name}:{side}"], first=side * max(1, rows))
-    with _Verb(program, "status", ("tile", "out")).written(parts) as code:
+    with Verb(program, "status", ("tile", "out")).written(parts) as code:
         for row, name in enumerate(("terminated", "winner")):
             with code.lanes():
                 code.block(verbs[name], first=row)
     if program.masked:
         parts.append(_choice(program))
-        with _Verb(program, "mask", ("tile", "out")).written(parts) as code:
+        with Verb(program, "mask", ("tile", "out")).written(parts) as code:
             code.clear(program.sides * program.n_actions * LANES)
             for side in sides:
                 with code.lanes():
                     code.block(verbs[f"mask:{side}"], first=side * program.n_actions)
             code.line("call void @allow_some(ptr %o)")
-    with _Verb(program, "random", ("tile", "out")).written(parts) as code:
+    with Verb(program, "random", ("tile", "out")).written(parts) as code:
         with code.lanes():
             code.block(verbs["random"])
         if program.masked:
@@ -169,10 +169,10 @@ def llvm_source(program: Program) -> str:
             address = code.value(f"ptrtoint ptr {place} to i64")
             code.line(f"call void @mask(i64 %tile, i64 {address})")
             code.line(f"call void @pick(ptr %o, ptr {place})")
-    with _Verb(program, "scene", ("tile", "lane", "out"), result="i64").written(parts) as code:
+    with Verb(program, "scene", ("tile", "lane", "out"), result="i64").written(parts) as code:
         code.block(verbs["scene"])
     for name in program.baselines:
-        with _Verb(program, f"baseline_{name}", ("tile", "out")).written(parts) as code:
+        with Verb(program, f"baseline_{name}", ("tile", "out")).written(parts) as code:
             for side in sides:
                 with code.lanes():
                     code.block(verbs[f"baseline:{name}:{side}"], first=side)
@@ -317,7 +317,7 @@ class _Code:
         return self.value(f"getelementptr i32, ptr {row}, i64 {at}")
 
 
-class _Verb(_Code):
+class Verb(_Code):
     """One verb of a program. Parameters are addresses and numbers, i64: of `tile`, `lane`, `n` and `out`."""
 
     def __init__(self, program: Program, name: str, parameters: Sequence[str], result: str = "void"):

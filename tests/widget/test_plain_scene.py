@@ -7,7 +7,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
-from dshq_widget.env.plain_scene import plain_scene
+from dshq_widget.widget.still import plain_scene
 from tests.harness.games.constructs import Permits, Words
 
 
