@@ -52,6 +52,7 @@ CONTROLS = {
     "ghost": "Ghost",
     "ghost-back": "Ghost: versions back",
     "drill-this": "Drill this",
+    "hint-seen": "Got it",
     # The Share menu
     "share": "Share",
     "save-policy": "Save policy",

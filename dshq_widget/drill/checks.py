@@ -130,6 +130,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
     "shades": (_table(_is_number), "a dict, paint: 0 to 3", '{"floor": 1}'),
     "legend": (_table(lambda v: isinstance(v, str)), "a dict, paint: what it shows", '{"clay": "ore"}'),
+    "hint": (lambda v: isinstance(v, str), "a text", '"Watch the blue one."'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
     "algorithm": (lambda v: isinstance(v, str), "a name from algorithms/", '"ppo"'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),

@@ -198,6 +198,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "palette": list(drill.palette),
         "shades": dict(drill.shades),
         "legend": dict(drill.legend),
+        "hint": drill.hint,
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "drawn": "scene" in rules,

@@ -45,6 +45,7 @@ class Drill:
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
     legend          paint of the palette -> what it shows, where that is not plain to see
+    hint            a sentence or two on what to look at, for who sees the game for the first time
     tags            texts; `tag` in `scene` writes their indices
     scene_max       one more, at least, than the shapes that `scene` draws
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
@@ -80,6 +81,7 @@ class Drill:
     palette: ClassVar[tuple[str, ...]] = ()
     shades: ClassVar[Mapping[str, int]] = {}
     legend: ClassVar[Mapping[str, str]] = {}
+    hint: ClassVar[str] = ""
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None

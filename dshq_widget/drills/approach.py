@@ -59,6 +59,7 @@ class Approach(Drill):
     world = (-4.2, -3.2, 4.2, 3.2)
     palette = PALETTE
     legend = {"player0": "player", "ball": "ball"}
+    hint = "Untrained it runs anywhere. Press Train, and within seconds it turns to the ball first and then runs."
     target = 0.98
     training = {"min_entropy": 0.0}  # nobody defends: to be sure of oneself is no collapse
 

@@ -269,6 +269,10 @@ class BinPack(Drill):
     palette = PALETTE
     shades = {"ink": 1, "clay": 2}
     legend = {"clay": "boxes: in the container from the front, above it from above, and what is left beside it"}
+    hint = (
+        "The left shows one container twice, the right the boxes that are left; a box has the same number in all three "
+        "places. The score is the share that is filled."
+    )
     tags = tuple(str(k + 1) for k in range(ITEMS))
     scene_max = 9 * ITEMS + 12
     training = {  # .90 of the container after 5 M steps, .915 after 10 M: docs/LOG.md

@@ -46,6 +46,10 @@ class Lamp(Drill):
     world = (-2.4, -1.2, 2.4, 1.2)
     palette = PALETTE
     legend = {"target": "lamp; a ring once it was answered", "accent": "gong", "player0": "answer"}
+    hint = (
+        "The lamp glows only at first, the gong comes later, and then the blue bar must stand under the lamp that "
+        "glowed. Without a memory that is a guess: 0.5 is what guessing earns."
+    )
     target = 0.95
     training = {
         "num_envs": 128,

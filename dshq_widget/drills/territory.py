@@ -235,6 +235,10 @@ class Territory(Drill):
         "goal1": "guarded by a protector",
         "target": "parasite",
     }
+    hint = (
+        "Each decision proposes a square and a kind of parasite: a ring marks it, dashed where the gate blocked it. "
+        "The tab Gate says why."
+    )
     tags = TAGS
     scene_max = SHAPES
     training = {  # measured: docs/LOG.md

@@ -59,6 +59,7 @@ export interface DrillSpec {
   world: [number, number, number, number]; // x0, y0, x1, y1 in world units, y up
   about?: string; // one line: what the game is and how it is won
   legend?: Record<string, string>; // paint -> what it shows
+  hint?: string; // what to look at, for who sees it for the first time
   mirrored: boolean;
   fields: [string, "f32" | "i32" | "u32" | "bool", number][];
   actions: { name: string; options: string[] }[];

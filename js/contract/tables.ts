@@ -146,6 +146,7 @@ export const CONTROLS = {
   "ghost": "Ghost",
   "ghost-back": "Ghost: versions back",
   "drill-this": "Drill this",
+  "hint-seen": "Got it",
   "share": "Share",
   "save-policy": "Save policy",
   "load-policy": "Load policy",

@@ -1,7 +1,7 @@
 /** Help for playing the match, in the strip below it: the keys while a person plays, else how to take over. */
 
 import { type KeyHelp, keyHelp } from "../input/key_names";
-import { h, setText } from "../ui/dom";
+import { button, h, setText } from "../ui/dom";
 import type { View } from "./view";
 
 /** A choice and the keys for it, a cap for each of its options. */
@@ -36,13 +36,22 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
   return help;
 }
 
-/** Shift, and the keys that it brings: in the other modes. */
+/** In the other modes what to look at, until it is known or something was trained; then Shift, and the keys that it brings. */
 export function buildHint({ session, signal }: View): HTMLElement {
   const hint = h("p", { class: "hint" });
+  let known = false;
+  const seen = button("hint-seen", { class: "chip" }, () => {
+    known = true;
+    rebuild();
+  });
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     hint.hidden = !spec || session.pictures || session.show.mode === "human_vs_ai";
     if (!spec || hint.hidden) return;
+    if (spec.hint && !known && !session.taken) {
+      hint.replaceChildren(h("span", {}, spec.hint, " ", seen));
+      return;
+    }
     const invitation = [
       h("span", { class: "choice" }, "Hold", h("kbd", {}, "Shift"), "to take over"),
       ...(spec.drag.length ? [h("span", { class: "choice" }, "Drag to move things")] : []),
@@ -51,6 +60,13 @@ export function buildHint({ session, signal }: View): HTMLElement {
   };
   session.events.on("drill", rebuild, signal);
   session.events.on("show", rebuild, signal);
+  const look = () => {
+    if (known || session.history.rows.length === 0) return;
+    known = true;
+    rebuild();
+  };
+  session.events.on("history", look, signal);
   rebuild();
+  look();
   return hint;
 }
