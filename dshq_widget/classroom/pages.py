@@ -207,6 +207,10 @@ class Submit(Home):
         self.receiving = user.name
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
 
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        self.on_finish()  # tornado calls it for what was answered only
+
     def on_finish(self) -> None:
         if self.receiving is not None:
             self.settings["in_flight"].over(self.receiving)

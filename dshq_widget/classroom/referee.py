@@ -34,28 +34,44 @@ def forfeit(costs: tuple[int, int]) -> Outcome:
     return Outcome(wins, GAMES - wins - losses, losses, None)
 
 
+class OtherRules(LeagueError):
+    """A round was opened with other rules of its drill, so none of its blocks can be played."""
+
+
 class Referee:
     """Plays the store's unplayed blocks, in this process or, by `apart`, in another one with a deadline. A block that
-    fails stops no other: `failed` has its number and the reason, and it is tried again later.
+    fails stops no other, and a round that cannot be played no other round: both are passed over and tried again later.
     """
 
     def __init__(self, store: Store, apart: BlockPlayer | None = None) -> None:
         self.store, self._apart = store, apart
-        self.failed: dict[int, str] = {}
+        self.problem = ""
+        """Why something was passed over, "" if nothing was."""
+        self.retry()
+
+    def retry(self) -> None:
+        """Try again what was passed over."""
+        self._passed, self._rounds = 0, set[int]()
         self._tried = time.monotonic()
 
     def play_next(self) -> bool:
         """Play one block and store its result; False if there is none. Raises what went wrong with it."""
-        job = self.store.next_job(self.failed)
+        job = self.store.next_job(self._passed, self._rounds)
         if job is None:
-            if self.failed and time.monotonic() - self._tried > RETRY_SECONDS:
-                self.failed = {}
+            if not self._passed and not self._rounds:
+                self.problem = ""
+            elif time.monotonic() - self._tried > RETRY_SECONDS:
+                self.retry()
             return False
         try:
             outcome = self._outcome(job)
         except Exception as error:
             self._tried = time.monotonic()
-            self.failed[job.id] = str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
+            self.problem = str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
+            if isinstance(error, OtherRules):
+                self._rounds.add(job.round.id)
+            else:
+                self._passed = job.id
             raise
         self.store.record(job, outcome)
         return True
@@ -70,7 +86,7 @@ class Referee:
     def _outcome(self, job: Job) -> Outcome:
         drill = drill_of(job.round.drill)
         if drill.rules_hash != job.round.rules_hash:
-            raise LeagueError(
+            raise OtherRules(
                 f"round {job.round.id} was opened with different rules of {drill.name!r} ({job.round.rules_hash}, "
                 f"now {drill.rules_hash}): finish it with the release that opened it"
             )
@@ -129,7 +145,7 @@ class RefereeThread:
         while not self._over.is_set():
             try:
                 busy = referee.play_next()
-                self.problem = next(iter(referee.failed.values()), "")
+                self.problem = referee.problem
             except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
                 reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
                 if reported != self.problem:

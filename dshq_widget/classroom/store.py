@@ -349,10 +349,11 @@ class Store:
 
     # ---- matches
 
-    def next_job(self, without: Collection[int] = ()) -> Job | None:
-        """The first block that is still to be played, of the oldest round, except the blocks of these numbers."""
+    def next_job(self, after: int = 0, without: Collection[int] = ()) -> Job | None:
+        """The first block above the number `after` that is still to be played, of none of the rounds `without`."""
         with self._reading.connect() as db:
-            left = select(matches).where(~matches.c.played, matches.c.id.not_in(list(without)))
+            left = select(matches).where(~matches.c.played, matches.c.id > after)
+            left = left.where(matches.c.round_id.not_in(list(without)))
             row = db.execute(left.order_by(matches.c.id).limit(1)).one_or_none()
             if row is None:
                 return None

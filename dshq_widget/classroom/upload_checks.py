@@ -23,6 +23,10 @@ a layer in front of them uses its own many times.
 """
 MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 """Of all uploads that are being received."""
+SMALL_BYTES = 256 * 1024
+"""An upload of that size, what `dshq submit` and the widget send, never waits for others: whoever sends large ones slowly
+keeps nobody from handing in.
+"""
 UPLOADS_PER_MINUTE = 6
 BODY_SECONDS = 60.0
 """How long the body of a request may take."""
@@ -81,9 +85,7 @@ def admit(content: bytes) -> Admitted:
 
 
 class InFlight:
-    """Uploads that are being received: one of an account, and so many bytes in all. One that is broken off counts until
-    its time is over, since nothing tells its end.
-    """
+    """Uploads that are being received: one of an account, and so many bytes in all, small ones apart."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class InFlight:
         self._now = {name: each for name, each in self._now.items() if each[0] > now - self.seconds}
         if busy := self.busy(account):
             return busy
-        if sum(size for _, size in self._now.values()) + nbytes > self.most:
+        if nbytes > SMALL_BYTES and sum(size for _, size in self._now.values()) + nbytes > self.most:
             return "Too many uploads at once: try again in a minute"
         self._now[account] = now, nbytes
         return ""

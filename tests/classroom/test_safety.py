@@ -19,7 +19,7 @@ from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.store import FINISHED, Outcome, Store, settings
-from dshq_widget.classroom.upload_checks import InFlight, admit
+from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, SMALL_BYTES, InFlight, admit
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
@@ -72,9 +72,27 @@ def test_a_block_that_fails_holds_up_no_other(store, monkeypatch):
         referee.play_next()
     while referee.play_next():
         pass
-    assert store.progress(number) == (2, 3) and "no space left" in referee.failed[bad.id]
-    referee._outcome, referee.failed = real, {}
+    assert store.progress(number) == (2, 3) and "no space left" in referee.problem
+    referee._outcome = real
+    referee.retry()
     assert referee.play_next() and store.round(number).state == FINISHED
+    assert not referee.play_next() and referee.problem == ""
+
+
+def test_a_round_of_other_rules_holds_up_no_other(store, monkeypatch):
+    monkeypatch.setattr("dshq_widget.classroom.referee.RETRY_SECONDS", 1e9)
+    old = store.open_round("Old", "ball", "0" * 16, ["random"], 4, False)
+    new = open_round(store, blocks=1)
+    for number in (old, new):
+        send(store, number, "ada", "bob")
+        store.close_round(number, rounds.anchors_of("ball", []))
+    referee = Referee(store)
+    with pytest.raises(LeagueError, match="opened with different rules"):
+        referee.play_next()
+    while referee.play_next():  # not one of its other eleven blocks is tried before
+        pass
+    assert store.round(new).state == FINISHED and store.progress(old) == (0, 12)
+    assert "finish it with the release that opened it" in referee.problem
 
 
 class Slow(BlockPlayer):
@@ -151,15 +169,46 @@ def test_the_bytes_of_replaced_uploads_are_dropped(store):
 
 
 def test_uploads_in_flight_are_bounded():
-    now = [0.0]
-    flight = InFlight(most=100, seconds=60, clock=lambda: now[0])
-    assert flight.refusal("ada", 60) == ""
+    now, large = [0.0], SMALL_BYTES + 1
+    flight = InFlight(most=2 * large, seconds=60, clock=lambda: now[0])
+    assert flight.refusal("ada", large) == ""
     assert "Another upload of yours" in flight.refusal("ada", 1)
-    assert "Too many uploads" in flight.refusal("bob", 60) and flight.refusal("bob", 40) == ""
+    assert "Too many uploads" in flight.refusal("bob", large + 1) and flight.refusal("bob", large) == ""
     flight.over("ada")
-    assert flight.refusal("ada", 60) == ""
-    now[0] = 61.0  # both were broken off
-    assert flight.refusal("ada", 100) == ""
+    assert flight.refusal("ada", large) == ""
+    now[0] = 61.0  # the time of both is over
+    assert flight.refusal("ada", 2 * large) == ""
+
+
+def test_whoever_fills_the_room_for_uploads_keeps_nobody_from_handing_in():
+    flight = InFlight(most=4 * MAX_UPLOAD_BYTES)
+    assert [flight.refusal(f"slow {k}", MAX_UPLOAD_BYTES) for k in range(4)] == [""] * 4
+    assert flight.refusal("ada", len(policy_bytes(0))) == "" and flight.refusal("bob", SMALL_BYTES) == ""
+    assert "Too many uploads" in flight.refusal("cleo", SMALL_BYTES + 1)
+
+
+def test_an_upload_that_is_broken_off_is_over(store):
+    open_round(store)
+    token = store.issue_token("ada")
+    with Service(store, per_minute=100) as service:
+        flight = service.application.settings["in_flight"]
+
+        def until(busy):
+            deadline = time.monotonic() + 300
+            while bool(flight.busy("ada")) is not busy:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+        flight.seconds = 1e6
+        half = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
+        half.putrequest("POST", "/submit")
+        half.putheader("Authorization", f"token {token}")
+        half.putheader("Content-Length", "5000")
+        half.endheaders()
+        half.send(b"x" * 100)
+        until(True)
+        half.close()
+        until(False)
 
 
 def test_one_upload_of_an_account_at_a_time(store):
