@@ -24,8 +24,8 @@ a layer in front of them uses its own many times.
 MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 """Of all uploads that are being received."""
 SMALL_BYTES = 256 * 1024
-"""An upload of that size, what `dshq submit` and the widget send, never waits for others: whoever sends large ones slowly
-keeps nobody from handing in.
+"""An upload of that size, what `dshq submit` and the widget send, never waits for others: whoever sends large ones
+slowly keeps nobody from handing in.
 """
 UPLOADS_PER_MINUTE = 6
 BODY_SECONDS = 60.0

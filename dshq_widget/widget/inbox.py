@@ -16,8 +16,14 @@ from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
 INBOX_MAX, BYTES_MAX = 1000, 128 << 20
-CROWDED, CROWDED_BYTES = 64, 48 << 20
-"""Messages that wait, and bytes of their buffers: how many at most, and from when on a page should wait."""
+CROWDED, CROWDED_BYTES = 8, 48 << 20
+"""Messages that wait, and bytes that they hold: how many at most, and from when on a page should wait. Pages take turns
+then, so the fewer wait, the sooner each is heard.
+"""
+SHARED = ("show", "snapshot")
+"""The traits that a page may change."""
+ITEM_BYTES = 64
+"""What each of a message's values takes in memory beside its text, roughly."""
 WARNINGS_MAX = 20
 
 log = logging.getLogger("dshq_widget")
@@ -64,24 +70,22 @@ class Inbox:
             self._warn_once("state that is not an object")
             return
         for name, value in state.items():
-            if name == "show":
-                self._put(functools.partial(self._take_show, value))
-            elif name == "snapshot":
-                self._put(functools.partial(self._take_snapshot, value))
+            if name in SHARED:
+                take = self._take_show if name == "show" else self._take_snapshot
+                self._put(functools.partial(take, value), held(value))
             elif name not in self._widget.keys:
                 self._warn_once(f"an unknown trait {name!r:.40}")
 
     def put_message(self, content: Any, buffers: Any) -> None:
         """The page sent a message."""
-        nbytes = sum(map(len, buffers)) if isinstance(buffers, list) else 0
-        self._put(functools.partial(self.take_message, content, buffers), nbytes)
+        self._put(functools.partial(self.take_message, content, buffers), held([content, buffers]))
 
     @property
     def crowded(self) -> bool:
         """Whether so much waits that nobody should send more."""
         return self._queue.qsize() >= CROWDED or self._bytes >= CROWDED_BYTES
 
-    def _put(self, command: Callable[[], None], nbytes: int = 0) -> None:
+    def _put(self, command: Callable[[], None], nbytes: int) -> None:
         with self._counting:
             room = self._bytes + nbytes <= BYTES_MAX
             self._bytes += nbytes if room else 0
@@ -108,12 +112,11 @@ class Inbox:
     # ---- on the thread that sends
 
     def work(self) -> None:
-        """Execute all queued messages. What one of them raises is told to the page, and the next one is executed."""
-        while True:
-            try:
-                nbytes, command = self._queue.get_nowait()
-            except queue.Empty:
-                return
+        """Execute the messages that wait now; what comes meanwhile is for the next call, or pages that send without end
+        would hear nothing. What one of them raises is told to the page, and the next one is executed.
+        """
+        for _ in range(self._queue.qsize()):
+            nbytes, command = self._queue.get_nowait()
             self._fence.command("a message of the page", command)
             self._taken(nbytes)
 
@@ -159,3 +162,18 @@ class Inbox:
             self._widget.set_trait("snapshot", checked)
             self._outbox.known("snapshot")
         self._outbox.flow.received()
+
+
+def held(value: Any) -> int:
+    """Bytes that plain values, nested at will, and their buffers hold in memory, roughly."""
+    waiting, total = [value], 0
+    while waiting:
+        one = waiting.pop()
+        total += ITEM_BYTES
+        if isinstance(one, (str, bytes, bytearray, memoryview)):
+            total += len(one)
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, (list, tuple)):
+            waiting += one
+    return total

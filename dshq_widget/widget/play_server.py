@@ -26,6 +26,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
+from dshq_widget.widget.inbox import SHARED
 from dshq_widget.widget.play_comm import Line, PagesComm, packed
 
 ADDRESS = "127.0.0.1"
@@ -91,7 +92,7 @@ class PlayServer:
         widget.comm.close()
 
         def echoed(name: str) -> bool:
-            return name in widget.keys and widget.trait_metadata(name, "echo_update", True)
+            return name in SHARED and widget.trait_metadata(name, "echo_update", True)
 
         comm = PagesComm(comm_id, echoed, self._end)
         widget.comm = comm

@@ -11,7 +11,7 @@ from typing import Any
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 POLL_SECONDS = 0.1
-MOST_WAITING, MOST_IN_A_ROW = 64, 8
+MOST_WAITING, MOST_IN_A_ROW = 64, 2
 """Messages that wait for the page, and how many of them go before traits and frames have a turn, too: whoever makes
 messages without end, a page that sends nonsense and is told so each time, does not keep them from the others.
 """

@@ -10,6 +10,7 @@ from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.widget.commands import MOST_AT_ONCE
 from dshq_widget.widget.fence import Fence, sentence
+from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, Inbox, held
 from dshq_widget.widget.sender import MOST_WAITING, Sender
 from tests.harness.browser.recorded_widget import until
 
@@ -161,7 +162,7 @@ def test_lines_without_end_keep_neither_traits_nor_frames_from_the_page():
             sender.changed({"status"})
         sender.flow.received(sender.flow.seq)
         sender.send(True, 0.0, lambda: {"type": "FRAME"})
-    assert sent.count("FRAME") >= 2 and sent.count("traits") >= 1 and sent.count("LOG") >= 40
+    assert sent.count("FRAME") >= 2 and sent.count("traits") >= 1 and sent.count("LOG") >= 30
     sent.clear()
     for _ in range(20):  # a page that says hello without end is owed everything each time
         sender.flow.received(sender.flow.seq - 1, hello=True)
@@ -169,12 +170,45 @@ def test_lines_without_end_keep_neither_traits_nor_frames_from_the_page():
     assert sent.count("FRAME") >= 1, sent
     files = Sender(lambda keys, seq: None, lambda message: sent.append(message["type"]))
     files.flow.received(None, hello=True)
-    for _ in range(5):
-        files.put({"type": "POLICY_FILE"})
+    for name in "abcde":
+        files.put({"type": name})
     sent.clear()
-    for _ in range(5):
+    for _ in range(7):
         files.send(True, 0.0, lambda: {"type": "FRAME"})
-    assert sent == ["POLICY_FILE"] * 5, "a few go at once, in their order"
+    assert [kind for kind in sent if kind != "FRAME"] == list("abcde") and len(sent) == 7, "in their order"
+
+
+def inbox(execute) -> Inbox:
+    """One whose messages are HELLOs, of no widget."""
+    return Inbox(None, Sender(print, print), None, execute, print, Fence(print))
+
+
+def test_pages_that_send_without_end_leave_a_turn_to_what_is_sent_to_them():
+    heard: list[str] = []
+
+    def execute(kind, content, buffers):
+        heard.append(kind)
+        if len(heard) < 100:
+            ours.put_message({"type": "HELLO"}, [])
+
+    ours = inbox(execute)
+    ours.put_message({"type": "HELLO"}, [])
+    ours.work()
+    assert len(heard) == 1
+    ours.work()
+    assert len(heard) == 2
+
+
+def test_what_waits_is_counted_by_what_it_holds_in_memory(monkeypatch):
+    ours, large = inbox(print), {"state": memoryview(bytes(CROWDED_BYTES))}
+    ours.put_state({"snapshot": large})
+    assert ours.crowded, "the bytes of a trait count, too"
+    assert held([0] * 10_000) > 8 * 10_000 and held({"a": "x" * 500}) > 500
+    ours.put_message({"type": "HELLO", "rows": [[]] * (BYTES_MAX // ITEM_BYTES)}, [])
+    assert ours._queue.qsize() == 1, "nor does a message of a million lists find room"
+    monkeypatch.setattr(ours, "_take_snapshot", lambda value: None)
+    ours.work()
+    assert not ours.crowded
 
 
 def test_a_full_queue_keeps_the_files_that_somebody_waits_for():

@@ -197,6 +197,22 @@ def test_what_a_page_changes_the_others_hear(served):
     run(main())
 
 
+def test_a_page_changes_nothing_on_the_others_but_the_show(served):
+    _, server = served
+
+    async def main() -> None:
+        one, other = await opened(server), await opened(server)
+        before = {name: other.traits[name] for name in ("drill", "status", "seq")}
+        wrong = {"drill": {"javascript": "alert(1)"}, "status": "<b>", "seq": 10**9, "no such": 1}
+        await one.say({"method": "update", "state": wrong, "buffer_paths": []})
+        show = {**one.traits["show"], "speed": 2.0}
+        await one.say({"method": "update", "state": {"show": show}, "buffer_paths": []})
+        await other.until(lambda: other.traits["show"]["speed"] == 2.0)
+        assert {name: other.traits[name] for name in before} == before and "no such" not in other.traits
+
+    run(main())
+
+
 def test_files_go_both_ways(served, tmp_path):
     w, server = served
     policy = w.save(tmp_path / "saved.dshq").read_bytes()
