@@ -79,12 +79,14 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
     place = {entry.id: entry.place for entry in entries}
     count = len(entries)
     won, drawn = np.zeros((count, count)), np.zeros((count, count))
-    for result in results:
-        first, second = place[result.first_id], place[result.second_id]
-        won[first, second] += result.wins
-        won[second, first] += result.losses
-        drawn[first, second] += result.draws
-        drawn[second, first] += result.draws
+    counted = [(place[r.first_id], place[r.second_id], r.wins, r.draws, r.losses) for r in results]
+    first, second, wins, draws, losses = np.array(counted, int).reshape(-1, 5).T
+    for counts, ahead, behind in ((won, wins, losses), (drawn, draws, draws)):
+        np.add.at(counts, (first, second), ahead)
+        np.add.at(counts, (second, first), behind)
+    same: dict[str, list[Any]] = {}
+    for entry in entries:
+        same.setdefault(entry.digest, []).append(entry)
     points, matches = won + drawn / 2, won + won.T + drawn
     pinned = np.full(count, np.nan)
     pinned[:1] = BASE_ELO
@@ -106,7 +108,7 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
                 int(won[k].sum()),
                 int(drawn[k].sum()),
                 int(won[:, k].sum()),
-                tuple(other.name for other in entries if other.digest == entry.digest and other.id != entry.id),
+                tuple(other.name for other in same[entry.digest] if other.id != entry.id),
             )
         )
     return Table(rows, points, matches)

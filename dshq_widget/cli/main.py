@@ -21,6 +21,9 @@ from dshq_widget.cli.train import train
 if TYPE_CHECKING:
     from dshq_widget.env.check import Finding
 
+BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How many threads numpy's algebra takes, as its libraries read it when they are loaded."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input, 130 after Ctrl-C and 143
@@ -392,6 +395,8 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port must be from 0 to 65535, got {options.port}")
     with outputs.extra("classroom"):
+        for name in BLAS_THREADS:  # before numpy comes: on small tables its threads wait for one another
+            os.environ.setdefault(name, "1")
         from dshq_widget.classroom.server import serve
 
         serve(options.db, options.port, options.host, options.instructors)
