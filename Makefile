@@ -17,7 +17,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 
-.PHONY: setup lab torch hub test test-all test-peers quick units checks compiled bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
+.PHONY: setup lab torch hub test test-all test-peers quick units checks compiled bench lint lint-python lint-page tables lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
 
 # What every verb but `lab`, `torch` and `hub` needs.
@@ -84,6 +84,10 @@ lint-page: ready
 
 vitest: ready
 	npm run --silent test
+
+# The page's types and tables, docs/contract.md and docs/algorithms.md, from their sources in dshq_widget.
+tables: ready
+	$(BIN)/python -m tools.tables
 
 # The lessons as pages in docs/lessons, to be read without a kernel. Takes minutes: every lesson is worked through.
 lessons: ready

@@ -42,7 +42,7 @@ def play(one: Policy, other: Policy, matches: int, seed: int) -> dict[str, Any]:
     batch.seed(seed * 1_000_003 + np.arange(matches))
     rng = np.random.default_rng(seed)
     swapped = np.arange(matches) % 2 == 1
-    repeat, limit = batch.spec["action_repeat"], batch.spec["time_limit"]
+    repeat, limit = batch.spec.action_repeat, batch.spec.time_limit
     last, ended, result = np.full(matches, -1), np.full(matches, limit), np.zeros(matches, int)
     own, going = np.zeros(matches, bool), np.ones(matches, bool)
     for decision in range(limit // repeat):
@@ -84,7 +84,7 @@ def play(one: Policy, other: Policy, matches: int, seed: int) -> dict[str, Any]:
 def critic(policy: Policy, matches: int = 512) -> dict[str, float]:
     """The mean value at kick-off, as the match begins and with one decision left."""
     batch = Batch("ball", matches, practice=False)
-    repeat, limit = batch.spec["action_repeat"], batch.spec["time_limit"]
+    repeat, limit = batch.spec.action_repeat, batch.spec.time_limit
     begin = policy.forward(batch.observe())[1]
     batch.tiles["ticks"] = limit - repeat
     return {

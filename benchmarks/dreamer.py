@@ -134,9 +134,9 @@ def learning(drill: str, seconds: float, seeds: int, together: int) -> dict[str,
 def above_random(drill: str, run: dict[str, Any]) -> float:
     """How much more the policy gets than random play: mean return, or the share of matches won against random play."""
     found = run["metrics"]
-    if compiled(drill).spec["sides"] == 1:
+    if compiled(drill).spec.sides == 1:
         return float(found["evaluated_return"] - found["evaluated_return_random"])
-    chance = evaluator.by_chance(compiled(drill).spec["n_actions"], 1024, 0)
+    chance = evaluator.by_chance(compiled(drill).spec.n_actions, 1024, 0)
     random = evaluator.play(compiled(drill), chance, 1024, 0, "random", run["settings"]["repeat"])
     return float(found["win_share_random"] - evaluator.matches(random)["win_share"])
 
@@ -153,7 +153,7 @@ def one_run(drill: str, seconds: float, seed: int) -> dict[str, Any]:
                 curve.append(row)
 
         run.on_change(hear)
-        run.train_for(seconds=seconds, until_solved=run.drill.spec["target"] is not None, progress=False)
+        run.train_for(seconds=seconds, until_solved=run.drill.spec.target is not None, progress=False)
         return {"seed": seed, "settings": run.algorithm_settings, "metrics": run.metrics, "curve": curve}
 
 

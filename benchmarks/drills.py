@@ -234,7 +234,7 @@ def curve(name: str, seed: int, seconds: float) -> dict[str, Any]:
         "points": points,
     }
     row |= {"asked": ASKED.get(name, {}), "reached": reached}
-    if drill.spec["sides"] == 1:
+    if drill.spec.sides == 1:
         row["references"] = {
             who: matches.evaluate_alone(drill, matches.opponent(who, drill), EPISODES, seed=1)["return_mean"]
             for who in ("random", "scripted")
@@ -247,7 +247,7 @@ def curve(name: str, seed: int, seconds: float) -> dict[str, Any]:
 def judge(drill: CompiledDrill, policy: PolicyVersion) -> dict[str, Any]:
     """Matches against random play and the first baseline, or the episodes of a drill of one side."""
     player = matches.network(policy.layers, policy.activation, policy.weights)
-    if drill.spec["sides"] == 2:
+    if drill.spec.sides == 2:
         return {
             who: matches.evaluate(drill, player, matches.opponent(who, drill), EPISODES, seed=1, name=who)
             for who in ("random", "scripted")

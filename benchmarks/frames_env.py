@@ -26,10 +26,10 @@ class FramesEnv(gym.Env):
 
     def __init__(self, drill: str) -> None:
         self.drill = compiled(drill)
-        own = self.drill.spec["algorithm_settings"].get("dreamer", {})
+        own = self.drill.spec.algorithm_settings.get("dreamer", {})
         self.how = {key: own[key] for key in ("repeat", "reward_scale") if key in own}
         self.observation_space = gym.spaces.Box(0, 255, (packing.HEIGHT, packing.WIDTH), np.uint8)
-        self.action_space = gym.spaces.Discrete(int(self.drill.spec["n_actions"]))
+        self.action_space = gym.spaces.Discrete(self.drill.spec.n_actions)
         self.frame = np.empty((1, *packing.PACKED), np.uint8)
         self.games: FrameGames | None = None
 

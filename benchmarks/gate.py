@@ -159,7 +159,7 @@ def judged(drill: CompiledDrill, network: GateNetwork, settings: GateSettings, s
     """Mean gate signal of a policy's proposals in 64 episodes, without a bonus, and the share that is sent."""
     gate, games = SimulationGate(settings), Territories(drill, 64, 1000 + seed)
     gate.epsilon, rng, signals = 0.0, np.random.default_rng([seed, 7]), []
-    for _ in range(drill.spec["time_limit"] // drill.spec["action_repeat"]):
+    for _ in range(drill.spec.time_limit // drill.spec.action_repeat):
         proposed = propose(network, games.features(), rng)
         now = [gate.evaluate(games.observation(k), one.chunk, one.kind).gate_signal for k, one in enumerate(proposed)]
         games.step(np.array([one.action if sends(signal) else WAIT for one, signal in zip(proposed, now, strict=True)]))

@@ -58,8 +58,7 @@ def of_choices(set_choice: Callable[[Launch], None], work: Callable[[], None], d
 
 def learning(spec: PolicySpec, precision: str, size: int, device: str) -> dict[str, Any]:
     """One minibatch, Adam's step included."""
-    sizes = {"n_obs": spec.layers[0], "n_actions": spec.n_actions, "terms": ()}
-    rollout = Rollout.new(1, size, sizes, torch.device(device))
+    rollout = Rollout.new(1, size, spec.layers[0], 0, 0, torch.device(device))
     rollout.obs.normal_()
     rollout.advantage.normal_()
     rollout.log_prob.fill_(-float(np.log(spec.n_actions)))

@@ -81,7 +81,7 @@ def of_network(drill: str) -> Iterator[dict[str, Any]]:
     """A row for each kernel and precision of the network that a drill is trained with; none where torch plays it."""
     game = compiled(drill)
     spec = PolicySpec.for_config(game.spec, of_drill(game.spec))
-    masked = bool(game.spec.get("masked"))
+    masked = game.spec.masked
     for precision in PRODUCTS:
         if network.why_unsupported(spec, precision):
             continue

@@ -113,7 +113,7 @@ def train(suite: Suite, name: str, seed: int) -> dict[str, Any]:
             "environment": name,
             "seed": seed,
             "settings": trainer.config.to_json(),
-            "target": trainer.drill.spec["target"] if target is None else target,
+            "target": trainer.drill.spec.target if target is None else target,
             "return": found.get("evaluated_return"),
             "agent_steps": found["agent_steps"],
             "seconds": found["seconds"],

@@ -64,7 +64,7 @@ def main() -> None:
         seed=config.seed,
         parts=arguments.threads,
     )
-    samples, units = Samples.new(games.units, spec["n_obs"]), games.trainable
+    samples, units = Samples.new(games.units, spec.n_obs), games.trainable
     pool = ThreadPoolExecutor(arguments.threads)
     params = mlp.pack(games.plan, learner.blob())
 
@@ -90,7 +90,7 @@ def main() -> None:
     def evaluate(step: int, played: float, metrics: dict[str, float], stats: np.ndarray) -> None:
         me = Player(POLICY, network.layers, mlp.ACTIVATIONS[network.activation], learner.blob())
         line = [f"{played:5.1f} s {step / 1e6:6.1f} M {step / max(played, 1e-9) / 1e6:5.2f} M/s"]
-        for name in ("random", *spec["baselines"]):
+        for name in ("random", *spec.baselines):
             result = play_matches(game, spec, me, Player(opponent_kind(name, spec)), arguments.matches, seed=1).result
             won, lost = int((result > 0).sum()), int((result < 0).sum())
             draws = 1 - (won + lost) / len(result)

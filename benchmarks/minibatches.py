@@ -61,7 +61,7 @@ class SegmentPPO(FusedPPO):
 def skill(drill: CompiledDrill, spec: PolicySpec, weights: np.ndarray, seed: int) -> float:
     """What `SKILLS` asks for."""
     player = network(spec.layers, spec.activation, weights)
-    if drill.spec["sides"] == 1:
+    if drill.spec.sides == 1:
         return float(evaluate_alone(drill, player, EPISODES, seed=seed)["return_mean"])
     against = opponent("chaser", drill)
     found = [evaluate(drill, player, against, MATCHES, seed=seed + k, name="chaser") for k in (0, 1)]

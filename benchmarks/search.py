@@ -75,7 +75,7 @@ def speed(name: str, seconds: float, roots: int = 64, layers: tuple[int, ...] = 
 
     once()
     simulated = rate(once, roots * 16 * 4, seconds)
-    units = [np.random.default_rng(0).normal(0, 1, (spec["n_obs"], LANES)).astype(np.float32) for _ in range(2)]
+    units = [np.random.default_rng(0).normal(0, 1, (spec.n_obs, LANES)).astype(np.float32) for _ in range(2)]
     scratch = mlp.vector.aligned(mlp.play_scratch(search.plan) + 64)
     inputs = [unit.ctypes.data for unit in units]
 
@@ -86,7 +86,7 @@ def speed(name: str, seconds: float, roots: int = 64, layers: tuple[int, ...] = 
 
     infer()
     inferences, ticks = rate(infer, 32 * 32, seconds), simulation(drill, seconds)
-    floor = 1 / (spec["action_repeat"] / ticks + 1 / inferences)
+    floor = 1 / (spec.action_repeat / ticks + 1 / inferences)
     return {
         "simulated_steps_per_second": simulated,
         "floor_steps_per_second": floor,
@@ -279,7 +279,7 @@ def draw(found: dict[str, Any], names: list[str]) -> None:
                 at = [row["steps"] / 1000 for row in rows]
                 label = {"label": algorithm.upper()} if seed == "0" else {}
                 pane.plot(at, [row["return"] for row in rows], color=colours[algorithm], **label)
-        pane.set(title=compiled(name).spec["title"], xlabel="environment steps (thousands)", ylabel="mean return")
+        pane.set(title=compiled(name).spec.title, xlabel="environment steps (thousands)", ylabel="mean return")
         pane.grid(alpha=0.25)
         pane.legend(frameon=False)
     figure.tight_layout()

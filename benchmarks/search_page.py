@@ -43,7 +43,7 @@ def main() -> None:
         page.add_script_tag(content=matches_script("search_speed") + ";globalThis.matches = matches;")
         for particles, depth in SIZES:
             settings = {"num_particles": particles, "search_depth": depth, "gamma": 0.995, "weights": {}}
-            trait = {"spec": drill.spec, "javascript": drill.javascript}
+            trait = {"spec": drill.spec.to_json(), "javascript": drill.javascript}
             found = page.evaluate(
                 "given => matches.searchSpeed(...given)", [trait, weights, settings, WARM_UP + arguments.decisions]
             )

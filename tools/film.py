@@ -34,7 +34,7 @@ def panels(title: str, policy: Policy) -> Iterator[Image.Image]:
     goals = [0, 0]
     for match in matches:
         pictures = list(record.pictures(drill, match, seconds=1e6, width=WIDTH))
-        goal = len(match.actions) * drill.spec["action_repeat"] * record.RATE // drill.spec["tick_rate"]
+        goal = len(match.actions) * drill.spec.action_repeat * record.RATE // drill.spec.tick_rate
         for k, picture in enumerate(pictures):
             if k == goal and match.winner:
                 goals[match.winner < 0] += 1

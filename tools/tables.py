@@ -1,7 +1,7 @@
-"""Writes the copies of the tables in dshq_widget's contract and palette.py: `python -m tools.tables`.
+"""Writes the copies of the tables and types in dshq_widget's contract and palette.py: `make tables`.
 
-`js/contract/tables.ts` and `js/trainer/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people;
-a test holds them equal to their sources.
+`js/contract/game.ts`, `js/contract/tables.ts` and `js/trainer/tables.ts` are for the page, `docs/contract.md` and
+`docs/algorithms.md` for people; a test holds them equal to their sources.
 """
 
 import dataclasses
@@ -19,12 +19,15 @@ from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import controls, presets, protocol, run_file, sections, settings
+from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
+from dshq_widget.gyms.environment import EnvironmentSpec, Made
 from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, run, schedule, succession
 from dshq_widget.policy import network
 from dshq_widget.runtime import opponents
+from tools import typescript
 
 ROOT = Path(__file__).parent.parent
 PLAN_NAMES = (
@@ -32,6 +35,7 @@ PLAN_NAMES = (
     *("PLANES", "MAPS", "SWEEPS", "ITEMS", "MEMORY", "UNITS", "RECALL"),
 )
 """Columns of a plan that the page fills."""
+GAME_TYPES = (Field, Choice, Observation, Term, Handle, Cells, GameSpec, DrillSpec, Made, EnvironmentSpec)
 EXPLAINED = ("return_mean", "entropy")
 """Metrics whose sentences the page shows; the others would only make it larger."""
 
@@ -62,9 +66,15 @@ def tables_ts() -> str:
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
     }
-    head = "// Written by `python -m tools.tables` from dshq_widget/contract and drill/palette.py: change it there.\n"
+    head = "// Written by `make tables` from dshq_widget/contract and drill/palette.py: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
+
+
+def game_ts() -> str:
+    """`js/contract/game.ts`: what a game says of itself, as TypeScript types."""
+    head = "/** What a game is. Written by `make tables` from dshq_widget/contract/game_spec.py: change it there. */\n"
+    return "\n".join([head, *(typescript.interface(kind) for kind in GAME_TYPES)])
 
 
 def trainer_ts() -> str:
@@ -154,7 +164,7 @@ def trainer_ts() -> str:
             "thrift": league.THRIFT,
         },
     }
-    head = "// Written by `python -m tools.tables` from dshq_kernels and dshq_widget: change it there.\n"
+    head = "// Written by `make tables` from dshq_kernels and dshq_widget: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
 
@@ -167,7 +177,7 @@ def contract_md() -> str:
     """`docs/contract.md`: every setting, metric and message with its unit, range and meaning."""
     parts = [
         "# Contract",
-        "Written by `python -m tools.tables` from the files of dshq_widget/contract: change it there.",
+        "Written by `make tables` from the files of dshq_widget/contract: change it there.",
         "## Hyper-parameters",
         "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
         "in messages. Precedence: defaults < YAML < flags < keywords. A change takes effect now, at the next update, "
@@ -280,8 +290,7 @@ def algorithms_md() -> str:
     rows += [(text, *("yes" if name in each.engines else "no" for each in known)) for name, text in engines.items()]
     parts = [
         "# Algorithms",
-        "Written by `python -m tools.tables` from what each algorithm in dshq_widget/algorithms declares: change it "
-        "there.",
+        "Written by `make tables` from what each algorithm in dshq_widget/algorithms declares: change it there.",
         "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
         "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
         "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
@@ -332,6 +341,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 def main() -> None:
     (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
+    (ROOT / "js" / "contract" / "game.ts").write_text(game_ts(), encoding="utf-8")
     (ROOT / "js" / "trainer" / "tables.ts").write_text(trainer_ts(), encoding="utf-8")
     (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
     (ROOT / "docs" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")

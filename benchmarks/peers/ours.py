@@ -32,7 +32,7 @@ def steps(drill_name: str, seconds: float) -> dict[str, Any]:
     ready = since_start()
     return {
         "steps_per_second": rate(lambda: env.step(batch.scripted("random").ravel()), GAMES, seconds / 2),
-        "rules_per_second": simulation(drill, seconds / 2) / drill.spec["action_repeat"],
+        "rules_per_second": simulation(drill, seconds / 2) / drill.spec.action_repeat,
         "ready_seconds": ready,
         "games": GAMES,
     }

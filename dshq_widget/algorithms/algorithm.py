@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dshq_widget.contract import metrics, sections, settings
 from dshq_widget.contract.curves import Curve
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.sections import Section
 
@@ -123,7 +124,7 @@ class PlayedByProcess:
 
     role: str
     """That process: "module:function". Its job: training/shown.py."""
-    floats: Callable[[Mapping[str, Any], Any], int]
+    floats: Callable[[GameSpec, Any], int]
     """`floats(spec, settings)`: how many weights it plays with. The learner publishes them beside the policy; its job
     has `acting`, the offset of their slots in `weights`, 0 if nobody watches.
     """
@@ -170,7 +171,7 @@ class Algorithm:
     """The charts of these."""
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
-    suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
+    suits: Callable[[GameSpec], None] = lambda spec: None
     """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
     engines: Mapping[str, Engine] = field(default_factory=dict)
     """By the name that `engine=` calls each by."""
@@ -237,11 +238,11 @@ class Algorithm:
             raise Refused(f"{self.name} does not run on the engine {engine}: leave out --engine {engine}")
         return self.engines[engine].start
 
-    def check(self, spec: Mapping[str, Any], config: TrainConfig | None = None) -> None:
+    def check(self, spec: GameSpec, config: TrainConfig | None = None) -> None:
         """Raises Refused if it cannot train a drill or environment with this `spec`, or not with these settings."""
-        if spec.get("environment"):
+        if not isinstance(spec, DrillSpec):
             self.require("gym")
-        elif spec["sides"] == 2:
+        elif spec.sides == 2:
             self.require("two sides")
         self.suits(spec)
         if config is not None and config.memory:
@@ -262,17 +263,17 @@ class Algorithm:
                 f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
             )
 
-    def shaped(self, spec: Mapping[str, Any], section: Section | None) -> Mapping[str, Any]:
+    def shaped(self, spec: GameSpec, section: Section | None) -> GameSpec:
         """A drill's `spec` with what stands in front of this algorithm's network, by its own settings."""
-        return spec if self.network is None else {**spec, "front": self.network(section)[0]}
+        return spec if self.network is None else replace(spec, front=self.network(section)[0])
 
     def decided(self, section: Section | None) -> Mapping[str, Any]:
         """`fixed`, and the hidden sizes where its own settings decide them."""
         return self.fixed if self.network is None else {**self.fixed, "hidden_sizes": self.network(section)[1]}
 
-    def suggested(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    def suggested(self, spec: GameSpec) -> Mapping[str, Any]:
         """The algorithm's own settings that suit a drill better than the defaults, as the drill says."""
-        found: Mapping[str, Any] = spec.get("algorithm_settings", {}).get(self.name, {})
+        found: Mapping[str, Any] = spec.algorithm_settings.get(self.name, {})
         return found
 
     def read(self, *layers: Mapping[str, Any] | None) -> Section | None:

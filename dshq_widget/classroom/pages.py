@@ -320,7 +320,7 @@ class Match(Page):
         match, found, first, second = self.store.match(int(number))
         recording = json.loads(gzip.decompress(match.replay))
         drill = rounds.drill_of(found.drill)
-        shown = {"spec": drill.spec, "javascript": drill.javascript, "recording": recording}
+        shown = {"spec": drill.spec.to_json(), "javascript": drill.javascript, "recording": recording}
         league = recording["league"]
         sides = (first, second) if league["players"][0] == first.digest else (second, first)
         self.render(

@@ -81,7 +81,7 @@ class Quota:
         self._sent = {"state": "", "text": ""}
         self._earlier: saved_runs.Earlier | None = None
         if rules.runs is not None:
-            self._earlier = saved_runs.earlier(rules.runs, trainer.drill.name, trainer.drill.spec["rules_hash"])
+            self._earlier = saved_runs.earlier(rules.runs, trainer.drill.name, trainer.drill.spec.rules_hash)
 
     def trait(self) -> dict[str, Any]:
         """The trait `seat` of the page: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at,

@@ -39,7 +39,7 @@ def drill_of(name: str) -> CompiledDrill:
 
 def anchor_names(drill: str) -> tuple[str, ...]:
     """Possible anchors of a drill, weakest first: random play, its baselines, the ladder's rungs."""
-    return ("random", *drill_of(drill).spec["baselines"], *ladder.rungs(drill))
+    return ("random", *drill_of(drill).spec.baselines, *ladder.rungs(drill))
 
 
 def anchors_of(drill: str, names: Sequence[str]) -> list[Anchor]:
@@ -95,9 +95,9 @@ def recording_of(
         "start": {"tick": 0, "phase": 0, "rest": 0, "state": state.astype("<u4").tobytes().hex()},
         "inputs": [],
         "actions": played.actions[game, :length].ravel().tolist(),
-        "ticks": length * drill.spec["action_repeat"],
+        "ticks": length * drill.spec.action_repeat,
     }
-    return {**recording, "sha256": state_hash(replay(drill.game(), recording)), "league": league}
+    return {**recording, "sha256": state_hash(replay(drill, recording)), "league": league}
 
 
 def player_of(drill: str, name: str, content: bytes | None) -> Player:

@@ -56,7 +56,7 @@ def admit(content: bytes) -> Admitted:
             f"the file plays {name[:40]!r}, but there is no league for it: {error}"
         ) from None
     spec = drill.spec
-    wanted = (spec["n_obs"], spec["n_actions"] + 1)
+    wanted = (spec.n_obs, spec.n_actions + 1)
     if saved.environment or (saved.layers[0], saved.layers[-1]) != wanted:
         raise checkpoint.CheckpointError(
             f"the file's network has layers {list(saved.layers)}, but {name!r} needs {wanted[0]} inputs and "
@@ -68,7 +68,7 @@ def admit(content: bytes) -> Admitted:
             "train it with the release of the league"
         )
     front = layers.written(layers.parse(saved.layers)[0])
-    if front not in ((), tuple(spec["front"])):
+    if front not in ((), tuple(spec.front)):
         raise checkpoint.CheckpointError(
             f"the file's network begins with {list(front)}, which {name!r} does not have: train it with this release"
         )

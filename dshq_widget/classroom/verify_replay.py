@@ -41,13 +41,13 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _wrong(found: dict[str, Any]) -> str:
     """What no replay of a league has; "" if nothing. Its numbers are bounds of loops, and places in arrays."""
     spec = drill_of(found["drill"]).spec
-    options, start, league = spec["n_actions"], found.get("start"), found["league"]
+    options, start, league = spec.n_actions, found.get("start"), found["league"]
     if not isinstance(start, dict) or any(start.get(key) != 0 for key in ("tick", "phase", "rest")):
         return "it does not begin at the start of a game"
     state = start.get("state")
     if not isinstance(state, str) or not re.fullmatch(f"[0-9a-f]{{{8 * state_words(spec)}}}", state):
         return "its first state is not one of the drill"
-    if found.get("inputs") != [] or not 0 <= found["ticks"] <= spec["time_limit"] + spec["action_repeat"]:
+    if found.get("inputs") != [] or not 0 <= found["ticks"] <= spec.time_limit + spec.action_repeat:
         return f"it has inputs, or {found['ticks']:.4g} ticks, more than a game of the drill"
     if not all(type(action) is int and 0 <= action < options for action in found["actions"]):
         return f"its actions are not whole numbers below {options}"
@@ -65,7 +65,7 @@ def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -
     played again from its seed, too. Raises LeagueError if anything differs.
     """
     drill = drill_of(recording["drill"])
-    found = state_hash(replay(drill.game(), recording))
+    found = state_hash(replay(drill, recording))
     if found != recording["sha256"]:
         raise LeagueError(f"the replay ends in state {found}, but the published hash is {recording['sha256']}")
     if policies is None:

@@ -65,7 +65,7 @@ class NaiveGame:
         fields = (tiles[name] for name in tiled.dtype.names or ())
         arrays = [np.moveaxis(field, 0, -2).reshape(*field.shape[1:-1], games).copy() for field in fields]
         table = np.array([array.ctypes.data for array in arrays], np.int64)
-        repeat = self.drill.spec["action_repeat"]
+        repeat = self.drill.spec.action_repeat
 
         def play() -> None:
             self._decide(table.ctypes.data, games, 1)

@@ -80,7 +80,7 @@ def simulation(drill: CompiledDrill, seconds: float) -> float:
     game = drill.game()
     tiles = game.new(GAMES // 16, practice=True)
     tiles["action"] = game.actions(tiles, "random")
-    repeat = drill.spec["action_repeat"]
+    repeat = drill.spec.action_repeat
 
     def play() -> None:
         for _ in range(20):

@@ -167,12 +167,12 @@ class Bench:
 
     def simulation(self, drill: CompiledDrill) -> float:
         """Ticks per second, random actions held, decisions included."""
-        n, repeat, decisions = self.sizes["sim_games"], int(drill.spec["action_repeat"]), 10
+        n, repeat, decisions = self.sizes["sim_games"], drill.spec.action_repeat, 10
         games = CudaGames(drill, n, self.device)
         rng = np.random.default_rng(0)
         games.begin(rng.integers(0, 1 << 32, n, np.uint32), np.zeros(n, np.int32))
-        actions = torch.zeros((int(drill.spec["sides"]), n), dtype=torch.int32, device=self.device)
-        allowed = torch.zeros((len(actions), int(drill.spec["n_actions"]), n), dtype=torch.uint8, device=self.device)
+        actions = torch.zeros((drill.spec.sides, n), dtype=torch.int32, device=self.device)
+        allowed = torch.zeros((len(actions), drill.spec.n_actions, n), dtype=torch.uint8, device=self.device)
         games.mask(allowed)
         games.actions("random", 0, actions, allowed)
         games.action.copy_(actions)
@@ -208,7 +208,7 @@ class Bench:
         games = CudaGames(drill, n, self.device)
         games.begin(np.arange(n, dtype=np.uint32), np.zeros(n, np.int32))
         ring, painter = ReplayRing(2 * steps, n, self.device), Painter(games)
-        actions = torch.zeros((int(drill.spec["sides"]), n), dtype=torch.int32, device=self.device)
+        actions = torch.zeros((drill.spec.sides, n), dtype=torch.int32, device=self.device)
         zeros = torch.zeros(n, device=self.device)
         none, first = torch.zeros_like(actions[0]), torch.zeros(n, dtype=torch.bool, device=self.device)
 
@@ -231,8 +231,8 @@ class Costs:
 
     def __init__(self, drill: CompiledDrill, network: PolicySpec):
         spec = drill.spec
-        self.source, self.sides = drill.cuda, int(spec["sides"])
-        self.repeat, self.n_obs = int(spec["action_repeat"]), int(spec["n_obs"])
+        self.source, self.sides = drill.cuda, spec.sides
+        self.repeat, self.n_obs = spec.action_repeat, spec.n_obs
         self.weights = sum(n_in * n_out for n_in, n_out in shapes(network.layers))
 
     def work(self) -> dict[str, tuple[float, float, float]]:

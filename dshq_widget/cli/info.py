@@ -6,36 +6,37 @@ import itertools
 from typing import Any
 
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import DrillSpec, to_plain
 
 SHOWN = 40
 """Rows of a table that are printed; `--json` has all."""
 
 
-def describe(spec: Any) -> dict[str, Any]:
+def describe(spec: DrillSpec) -> dict[str, Any]:
     """The tables of a compiled drill.
 
     `observations`: index, name, scale, unit; the network reads value / scale. `actions`: index, and the option of each
     choice; the first choice varies slowest. `state`: word, field, type, count; word w of game g of a tile of 16 games
     stands at byte 4 (16 w + g), little-endian.
     """
-    names = [choice["name"] for choice in spec["actions"]]
-    options = itertools.product(*(choice["options"] for choice in spec["actions"]))
-    words = itertools.accumulate((max(count, 1) for _, _, count in spec["fields"]), initial=0)
+    names = [choice.name for choice in spec.actions]
+    options = itertools.product(*(choice.options for choice in spec.actions))
+    words = itertools.accumulate((max(count, 1) for _, _, count in spec.fields), initial=0)
     return {
-        "drill": spec["name"],
-        "title": spec["title"],
-        "about": spec["about"],
-        "sides": spec["sides"],
-        "tick_rate": spec["tick_rate"],
-        "action_repeat": spec["action_repeat"],
-        "time_limit": spec["time_limit"],
-        "rules_hash": spec["rules_hash"],
-        "observations": [{"index": k, **row} for k, row in enumerate(spec["observations"])],
+        "drill": spec.name,
+        "title": spec.title,
+        "about": spec.about,
+        "sides": spec.sides,
+        "tick_rate": spec.tick_rate,
+        "action_repeat": spec.action_repeat,
+        "time_limit": spec.time_limit,
+        "rules_hash": spec.rules_hash,
+        "observations": [{"index": k, **to_plain(row)} for k, row in enumerate(spec.observations)],
         "actions": [{"index": k, **dict(zip(names, row, strict=True))} for k, row in enumerate(options)],
-        "rewards": [{key: term[key] for key in ("name", "weight", "kind", "help")} for term in spec["terms"]],
+        "rewards": to_plain(spec.terms),
         "state": [
             {"word": word, "field": name, "type": kind, "count": max(count, 1)}
-            for word, (name, kind, count) in zip(words, spec["fields"], strict=False)
+            for word, (name, kind, count) in zip(words, spec.fields, strict=False)
         ],
         "lanes": LANES,
     }

@@ -79,7 +79,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     how = {key: getattr(options, key) for key in ("against", "matches", "seed", "greedy", "search")}
     result = run(options.policy, drill, **how)
     if not options.json:
-        _print_evaluation(result, [] if saved.environment else compiled(drill).spec["baselines"])
+        _print_evaluation(result, [] if saved.environment else compiled(drill).spec.baselines)
     return result
 
 
@@ -160,7 +160,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which is not a drill: only drills can be recorded")
     drill = compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     players = [films.by_policy(checkpoint.as_policy(saved), options.greedy)]
-    if drill.spec["sides"] == 2:
+    if drill.spec.sides == 2:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
     elif options.against is not None:
         raise UsageError(f"--against: {drill.name!r} has one side, so there is no opponent: leave it out")
@@ -181,7 +181,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
         "gif": str(target),
     }
     if not options.json:
-        length = len(match.actions) * drill.spec["action_repeat"] / drill.spec["tick_rate"]
+        length = len(match.actions) * drill.spec.action_repeat / drill.spec.tick_rate
         print(f"{target}: {shown} frames, the end of a {length:.1f} s match (seed {match.seed})")
     return result
 

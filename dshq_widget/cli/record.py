@@ -63,7 +63,7 @@ def by_name(who: str | os.PathLike[str], drill: CompiledDrill, greedy: bool = Fa
     if text.endswith(".dshq") or ":" in text:
         return by_policy(checkpoint.load_policy(text), greedy)
     if text == "scripted":
-        text = (drill.spec["baselines"] or ["random"])[0]
+        text = (drill.spec.baselines or ["random"])[0]
     if text != "idle":
         drill.game().verb_of(text)
     return lambda batch, side, rng: batch.scripted(text)[:, side]
@@ -91,7 +91,7 @@ def play(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 
 
 def best(drill: CompiledDrill, played: list[Match]) -> Match:
     """The fastest win of side 0, or in a drill of one side the highest return. Raises ValueError if none was won."""
-    if drill.spec["sides"] == 1:
+    if drill.spec.sides == 1:
         return max(played, key=lambda match: match.score)
     won = [match for match in played if match.winner > 0]
     if not won:
@@ -107,7 +107,7 @@ def pictures(
 ) -> Iterator[NDArray[np.uint8]]:
     """The end of a match, and how the world runs out after it: RATE pictures a second, each u8 `[height, width, 3]`."""
     painter = Painter(drill.spec, width, theme)
-    rate, repeat = drill.spec["tick_rate"], drill.spec["action_repeat"]
+    rate, repeat = drill.spec.tick_rate, drill.spec.action_repeat
     batch = Batch(drill, 1, match.seed, practice=False)
     rest = max(1, round(REST_SECONDS["goal" if match.winner else "draw"] * rate))
     ticks = len(match.actions) * repeat + rest

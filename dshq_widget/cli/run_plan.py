@@ -141,13 +141,13 @@ class Written:
 
     def _write(self) -> str:
         plan, trainer = self._plan, self._trainer
-        budget = plan.budget or ({} if trainer.drill.spec["target"] is not None else {"seconds": SECONDS})
+        budget = plan.budget or ({} if trainer.drill.spec.target is not None else {"seconds": SECONDS})
         run: dict[str, Any] = {"drill": plan.start, "drill_file": plan.drill_file, "algorithm": trainer.algorithm}
         run |= {**budget, "out": plan.out, "latest": plan.latest or None, "log_dir": plan.log_dir}
         run |= {"track": plan.track, "ray_address": plan.ray_address or None}
         run |= {"engine": plan.engine} if plan.engine != "local" else {}
         own = trainer.algorithm_settings or None
-        sides = trainer.drill.spec["sides"]
+        sides = trainer.drill.spec.sides
         with self._lock:
             for file in self._files:
                 content = run_file.text(file, run, trainer.config, sides, trainer.algorithm, own)

@@ -12,6 +12,7 @@ from dshq_widget.algorithms.ppo.joint.place import Place, started_by_torchrun
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.contract import settings
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.files import claims
 from dshq_widget.training.history import Progress
 
@@ -46,7 +47,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
     ):
         spec, first = trainer.drill.spec, trainer.version
-        until_solved = not plan.budget and spec["target"] is not None
+        until_solved = not plan.budget and spec.target is not None
         where, saved, ended, status = None, None, "", 0
         written = run_plan.Written(plan, trainer, out, log_dir)
         trainer.on_change(written.begin)
@@ -113,7 +114,7 @@ def _check_tracking(track: str | None) -> None:
 def _dashboard(trainer: Trainer) -> Progress:
     from dshq_widget.cli.dashboard import Dashboard
 
-    return Dashboard(f"{trainer.drill.spec['title']} by {trainer.algorithm}", lambda: trainer.metrics)
+    return Dashboard(f"{trainer.drill.spec.title} by {trainer.algorithm}", lambda: trainer.metrics)
 
 
 def _kept(trainer: Trainer, where: Path | None) -> str:
@@ -149,7 +150,7 @@ def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) 
     }
 
 
-def _print(result: dict[str, Any], spec: dict[str, Any]) -> None:
+def _print(result: dict[str, Any], spec: GameSpec) -> None:
     speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
     print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates")
     tuned, metrics = result["tuning"], result["metrics"]
@@ -161,5 +162,5 @@ def _print(result: dict[str, Any], spec: dict[str, Any]) -> None:
         band = f"95 % interval {metrics['elo_low']:.0f} to {metrics['elo_high']:.0f}"
         print(f"Elo of the newest version in the league: {metrics['elo']:.0f} ({band})")
     if "evaluated_return" in metrics:
-        target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
+        target = f" (target {spec.target:g})" if spec.target is not None else ""
         print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import GameSpec
 
 NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
 
@@ -467,10 +468,10 @@ _PARSERS = {
 }
 
 
-def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
+def of_drill(spec: GameSpec) -> TrainConfig:
     """The initial settings for a drill: the defaults, overridden by the drill's own."""
-    terms = [term["name"] for term in spec["terms"]]
-    return for_drill(TrainConfig.from_values(spec.get("training")), (), spec["baselines"], terms, spec["sides"])
+    terms = [term.name for term in spec.terms]
+    return for_drill(TrainConfig.from_values(spec.training), (), spec.baselines, terms, spec.sides)
 
 
 def is_version(opponent: str) -> bool:

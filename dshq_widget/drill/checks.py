@@ -1,5 +1,5 @@
-"""Choices, observations and handles of a drill, and the checks of every declaration before the rules are translated.
-Each error names its line of the class.
+"""The checks of every declaration of a drill before the rules are translated. Each error
+names its line of the class.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
 from string import ascii_uppercase, digits
@@ -15,56 +14,8 @@ from typing import Any
 
 from dshq_kernels.language.subset import DeclarationError
 from dshq_kernels.network.layers import MOST_WORK, work, written
+from dshq_widget.contract.game_spec import Cells, Choice, Handle, Observation
 from dshq_widget.contract.protocol import SPEEDS
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One factor of an action: named options to choose from. The first option applies when no key is pressed."""
-
-    name: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
-    `observe` divides by it.
-    """
-
-    name: str
-    scale: float = 1.0
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Handle:
-    """Something that can be dragged: the state fields of its position and velocity; `index` selects an element of array
-    fields. `kind` says how it is drawn: "player", that of side `index`, or "ball", which nobody plays.
-    """
-
-    name: str
-    x: str
-    y: str
-    vx: str
-    vy: str
-    index: int = 0
-    kind: str = "player"
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Cells of the world that a person may click: `choice` then takes the option whose number is the cell's. Cells are
-    numbered row by row from the lower left one, whose corner is at x0, y0; `size` is a cell's edge, in world units.
-    """
-
-    columns: int
-    rows: int
-    x0: float
-    y0: float
-    size: float
-    choice: str
-
 
 CODES = {
     *(f"Key{letter}" for letter in ascii_uppercase),

@@ -9,10 +9,10 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,17 +29,21 @@ from dshq_kernels.language.rules import Source, translate
 from dshq_kernels.language.selects import with_selects
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
+from dshq_widget.contract.game_spec import Choice, DrillSpec, Field, FieldType, Term
 from dshq_widget.drill import checks
 from dshq_widget.drill.declaration import Drill
+
+MEANING = ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
+"""Of a drill's spec, what `rules_hash` is of, with the rules themselves."""
 
 
 @dataclass(frozen=True)
 class CompiledDrill:
-    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated JavaScript,
-    LLVM, CUDA and WGSL source. In the process that translated it, it has the `program` too.
+    """A drill as plain data: `spec`, what it is, and the rules as generated JavaScript, LLVM, CUDA and WGSL source. In
+    the process that translated it, it has the `program` too.
     """
 
-    spec: dict[str, Any]
+    spec: DrillSpec
     javascript: str
     llvm: str
     cuda: str = ""
@@ -52,12 +56,12 @@ class CompiledDrill:
 
     @property
     def name(self) -> str:
-        return self.spec["name"]
+        return self.spec.name
 
     @property
     def rules_hash(self) -> str:
         """Changes when the rules, the observations or the actions change."""
-        return self.spec["rules_hash"]
+        return self.spec.rules_hash
 
     @cached_property
     def reference(self) -> str:
@@ -91,7 +95,7 @@ class CompiledDrill:
 
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
         """f32 (n_terms,): the drill's weights, with some replaced by name. Raises ValueError for an unknown term."""
-        values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
+        values = {term.name: float(term.weight) for term in self.spec.terms}
         unknown = sorted(set(overrides or {}) - set(values))
         if unknown:
             raise ValueError(
@@ -101,7 +105,7 @@ class CompiledDrill:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "spec": self.spec,
+            "spec": self.spec.to_json(),
             "javascript": self.javascript,
             "llvm": self.llvm,
             "cuda": self.cuda,
@@ -116,7 +120,7 @@ class CompiledDrill:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
-            dict(data["spec"]),
+            DrillSpec.from_json(data["spec"]),
             *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl", "reference")),
         )
 
@@ -167,54 +171,56 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     plain = translate(source)
     program = with_selects(plain)
     javascript = javascript_source(program)
-    spec: dict[str, Any] = {
-        "name": drill.name,
-        "title": drill.title or drill.name.replace("_", " ").capitalize(),
-        "about": _first_paragraph(drill) if drill.__dict__.get("__doc__") else "",
-        "sides": drill.sides,
-        "tick_rate": drill.tick_rate,
-        "action_repeat": drill.action_repeat,
-        "time_limit": drill.time_limit,
-        "world": list(drill.world),
-        "mirrored": drill.mirrored,
-        "half_turn": list(drill.half_turn),
-        "fields": [[f.name, f.type, f.length] for f in program.fields],
-        "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
-        "n_actions": source.n_actions,
-        "masked": program.masked,
-        "keys": {code: list(pair) for code, pair in drill.keys.items()},
-        "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
-        "n_obs": program.n_obs,
-        "observation_range": None if drill.observation_range is None else list(drill.observation_range),
-        "terms": [
-            {"name": name, "weight": weight, "kind": kind, "help": _first_paragraph(rules[name])}
-            for kind, terms in (("reward", drill.rewards), ("potential", drill.potentials))
-            for name, weight in terms.items()
-        ],
-        "baselines": list(drill.baselines),
-        "drag": [asdict(handle) for handle in drill.drag],
-        "cells": asdict(drill.cells) if drill.cells else None,
-        "show_speed": drill.show_speed,
-        "palette": list(drill.palette),
-        "shades": dict(drill.shades),
-        "legend": dict(drill.legend),
-        "hint": drill.hint,
-        "tags": list(drill.tags),
-        "scene_max": drill.scene_max,
-        "drawn": "scene" in rules,
-        "target": drill.target,
-        "optimum": drill.optimum,
-        "front": list(written(drill.front)),
-        "algorithm": drill.algorithm,
-        "algorithm_settings": {name: dict(own) for name, own in drill.algorithm_settings.items()},
-        "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
-    }
-    meaning = {
-        k: spec[k]
-        for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
-    }
-    digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
-    spec["rules_hash"] = digest[:16]
+    x0, y0, x1, y1 = drill.world
+    low, high = drill.observation_range or (0.0, 0.0)
+    spec = DrillSpec(
+        name=drill.name,
+        title=drill.title or drill.name.replace("_", " ").capitalize(),
+        about=_first_paragraph(drill) if drill.__dict__.get("__doc__") else "",
+        sides=drill.sides,
+        tick_rate=drill.tick_rate,
+        action_repeat=drill.action_repeat,
+        time_limit=drill.time_limit,
+        world=(x0, y0, x1, y1),
+        mirrored=drill.mirrored,
+        half_turn=tuple(drill.half_turn),
+        fields=tuple(Field(f.name, cast(FieldType, f.type), f.length) for f in program.fields),
+        actions=tuple(Choice(choice.name, tuple(choice.options)) for choice in drill.actions),
+        n_actions=source.n_actions,
+        masked=program.masked,
+        keys={code: (choice, option) for code, (choice, option) in drill.keys.items()},
+        observations=tuple(drill.observations),
+        n_obs=program.n_obs,
+        observation_range=(low, high) if drill.observation_range else None,
+        terms=(
+            *(Term(name, weight, "reward", _first_paragraph(rules[name])) for name, weight in drill.rewards.items()),
+            *(
+                Term(name, weight, "potential", _first_paragraph(rules[name]))
+                for name, weight in drill.potentials.items()
+            ),
+        ),
+        baselines=tuple(drill.baselines),
+        drag=tuple(drill.drag),
+        cells=drill.cells,
+        show_speed=drill.show_speed,
+        palette=tuple(drill.palette),
+        shades=dict(drill.shades),
+        legend=dict(drill.legend),
+        hint=drill.hint,
+        tags=tuple(drill.tags),
+        scene_max=drill.scene_max,
+        drawn="scene" in rules,
+        target=drill.target,
+        optimum=drill.optimum,
+        front=written(drill.front),
+        algorithm=drill.algorithm,
+        algorithm_settings={name: dict(own) for name, own in drill.algorithm_settings.items()},
+        training={key: list(value) if isinstance(value, tuple) else value for key, value in drill.training.items()},
+        rules_hash="",
+    )
+    said = spec.to_json()
+    digest = hashlib.sha256((json.dumps({key: said[key] for key in MEANING}, sort_keys=True) + javascript).encode())
+    spec = replace(spec, rules_hash=digest.hexdigest()[:16])
     llvm, cuda, wgsl = llvm_source(program), cuda_source(program), wgsl_source(program)
     return CompiledDrill(spec, javascript, llvm, cuda, wgsl, program=plain, author=drill)
 

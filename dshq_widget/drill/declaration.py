@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from dshq_kernels.language.subset import RulesError, rule
 from dshq_kernels.network.layers import Front, Grid, Pairs
-from dshq_widget.drill.checks import Cells, Choice, Handle, Observation
+from dshq_widget.contract.game_spec import Cells, Choice, Handle, Observation
 
 __all__ = ["Cells", "Choice", "Drill", "Grid", "Handle", "Observation", "Pairs", "RulesError", "rule"]
 

@@ -6,7 +6,7 @@ The line is an expression. It is parsed and translated like a rule (docs/rules.m
 from __future__ import annotations
 
 import ast
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 from dshq_kernels.language.rules import RulesError, stored_by, translate_term
@@ -35,9 +35,9 @@ def paying(drill: CompiledDrill | Any, line: str) -> CompiledDrill:
     if not line:
         return _compiled(author)
     compiled = _compiled(_with(author, line))
-    terms = [{**term, "help": line} if term["name"] == TERM else term for term in compiled.spec["terms"]]
-    spec = {**compiled.spec, "terms": terms, "rules_hash": _compiled(author).rules_hash}
-    return dataclasses.replace(compiled, spec=spec, author=author)
+    terms = tuple(replace(term, help=line) if term.name == TERM else term for term in compiled.spec.terms)
+    spec = replace(compiled.spec, terms=terms, rules_hash=_compiled(author).rules_hash)
+    return replace(compiled, spec=spec, author=author)
 
 
 def _compiled(drill: type[Drill]) -> CompiledDrill:

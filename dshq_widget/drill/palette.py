@@ -1,4 +1,4 @@
-"""How named colours look, in pictures made here and on the page; `python -m tools.tables` writes the page's copy.
+"""How named colours look, in pictures made here and on the page; `make tables` writes the page's copy.
 
 The sides are blue and orange, which the common kinds of colour blindness keep apart (Okabe and Ito, 2008), and differ
 in lightness as well.

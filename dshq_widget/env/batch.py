@@ -37,7 +37,7 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
 
 def _compiled_aloud(drill: CompiledDrill) -> CpuGame:
     """The drill's machine code; one line on stderr if compiling takes longer than `PATIENCE` seconds."""
-    title = drill.spec["title"]
+    title = drill.spec.title
     text = f"dshq: compiling the rules of {title}; this is slow only the first time on a machine"
     timer = threading.Timer(PATIENCE, lambda: print(text, file=sys.stderr, flush=True))
     timer.daemon = True
@@ -73,7 +73,7 @@ class Batch:
         self.game = _compiled_aloud(self.drill)
         self.num_games, self.sides = num_games, self.game.sides
         self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
-        self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)
+        self.kinds = np.array([t.kind == "potential" for t in self.spec.terms], bool)
         self.weights = self.drill.term_weights(weights)
         if not shaping:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
@@ -125,7 +125,7 @@ class Batch:
         (num_games, sides, n_terms), terminated and truncated bool (num_games,). Finished games stay finished until
         `reset`.
         """
-        n = self.spec["n_actions"]
+        n = self.spec.n_actions
         actions = np.asarray(actions)
         if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
             got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
@@ -133,7 +133,7 @@ class Batch:
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)
-        self.game.tick(self.tiles, self.spec["action_repeat"])
+        self.game.tick(self.tiles, self.spec.action_repeat)
         after = self.game.terms(self.tiles)
         kinds = self.kinds[:, None]
         paid = np.where(kinds, self.gamma * after - before, after) * self.weights[:, None]
@@ -143,7 +143,7 @@ class Batch:
     def over(self) -> tuple[NDArray, NDArray]:
         """Which games have ended: terminated and truncated, bool (num_games,)."""
         terminated = self.game.status(self.tiles)[0].reshape(-1)[: self.num_games]
-        late = (self.tiles["ticks"] >= self.spec["time_limit"]).reshape(-1)[: self.num_games]
+        late = (self.tiles["ticks"] >= self.spec.time_limit).reshape(-1)[: self.num_games]
         return terminated, late & ~terminated
 
     def winners(self) -> NDArray:

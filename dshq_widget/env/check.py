@@ -6,7 +6,7 @@ A check is a function of a `Subject`. It returns a sentence, or raises `Broken` 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,28 +45,29 @@ def declaration(it: Subject) -> str:
             f"the package has a different drill called {it.drill.name!r}",
             "choose a different `name`: a .dshq file finds its drill by name",
         )
-    unknown = next((name for name in spec["palette"] if name not in PAINTS), None)
+    unknown = next((name for name in spec.palette if name not in PAINTS), None)
     if unknown is not None:
         raise Broken(f"the palette has no paint called {unknown!r}", f"choose from {', '.join(PAINTS)}")
-    if json.loads(json.dumps(spec)) != spec:
+    said = spec.to_json()
+    if json.loads(json.dumps(said)) != said:
         raise Broken("the declaration cannot be sent to the page as JSON", "use only text, numbers, tuples and dicts")
     for table in ("observations", "terms", "actions", "drag"):
-        names = [row["name"] for row in spec[table]]
+        names = [row["name"] for row in said[table]]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise Broken(f"{table} has {twice!r} twice", "give each a different name")
-    for choice in spec["actions"]:
-        options = choice["options"]
-        played = {option for name, option in spec["keys"].values() if name == choice["name"]}
+    for choice in spec.actions:
+        options = choice.options
+        played = {option for name, option in spec.keys.values() if name == choice.name}
         unused = [option for option in options[1:] if option not in played]
         if played and unused:
             raise Broken(
-                f"no key selects {choice['name']} = {unused[0]!r}",
-                f'add one to `keys`: "KeyX": ("{choice["name"]}", "{unused[0]}")',
+                f"no key selects {choice.name} = {unused[0]!r}",
+                f'add one to `keys`: "KeyX": ("{choice.name}", "{unused[0]}")',
             )
-    if all(term["kind"] == "potential" for term in spec["terms"]):
+    if all(term.kind == "potential" for term in spec.terms):
         raise Broken("nothing is rewarded", 'add a reward for playing well: rewards = {"win": 1.0}')
-    return f"{spec['n_actions']} actions, {spec['n_obs']} observations, {len(spec['terms'])} reward terms"
+    return f"{spec.n_actions} actions, {spec.n_obs} observations, {len(spec.terms)} reward terms"
 
 
 # -- playing it
@@ -106,7 +107,7 @@ def javascript(it: Subject) -> str:
 
 def mirror(it: Subject) -> str:
     """A game and its half turn, played with swapped actions, stay half turns of each other to the bit."""
-    if not it.spec["mirrored"]:
+    if not it.spec.mirrored:
         raise Impossible("the drill does not set `mirrored`")
     game, spec = it.game, it.spec
     state = game.new(16, seed=10, practice=True)
@@ -120,16 +121,14 @@ def mirror(it: Subject) -> str:
         seen, other = game.observe(state), game.observe(turned)[:, ::-1]
         if not np.array_equal(seen, other):
             at = np.argwhere(seen != other)[0]
-            name = spec["observations"][at[2]]["name"]
+            name = spec.observations[at[2]].name
             raise Broken(f"after {k} decisions side {at[1]} and its mirror image see {name!r} differently", mend)
         paid, other = game.terms(state), game.terms(turned)[:, ::-1]
         if not np.array_equal(paid, other):
-            raise Broken(
-                f"the reward term {spec['terms'][np.argwhere(paid != other)[0][2]]['name']!r} favours a side", mend
-            )
+            raise Broken(f"the reward term {spec.terms[np.argwhere(paid != other)[0][2]].name!r} favours a side", mend)
         actions = game.actions(state, "random")
-        if k % 3 == 0 and spec["baselines"]:
-            name = spec["baselines"][k // 3 % len(spec["baselines"])]
+        if k % 3 == 0 and spec.baselines:
+            name = spec.baselines[k // 3 % len(spec.baselines)]
             actions = game.actions(state, name)
             if not np.array_equal(game.actions(turned, name), actions[:, ::-1]):
                 raise Broken(f"the baseline {name!r} plays the two sides differently", mend)
@@ -156,7 +155,7 @@ def finite(it: Subject) -> str:
     """No state field and no reward term ever holds NaN or infinity."""
     state = it.game.new(8, seed=11, practice=True)
     for k in it.moments(state, 500):
-        for name, kind, _ in it.spec["fields"]:
+        for name, kind, _ in it.spec.fields:
             if kind == "f32" and not np.isfinite(state[name]).all():
                 raise Broken(
                     f"state field {name!r} is not finite after {k} decisions",
@@ -164,7 +163,7 @@ def finite(it: Subject) -> str:
                 )
         wrong = np.argwhere(~np.isfinite(it.game.terms(state)))
         if len(wrong):
-            name = it.spec["terms"][wrong[0][2]]["name"]
+            name = it.spec.terms[wrong[0][2]].name
             raise Broken(f"reward term {name!r} is not finite", "avoid division by zero: max(divisor, 1e-6)")
     return "500 decisions of 128 games without NaN or infinity"
 
@@ -172,7 +171,7 @@ def finite(it: Subject) -> str:
 def random_actions(it: Subject) -> str:
     """Random play uses every allowed action."""
     state = it.game.new(64, seed=2)
-    n = it.spec["n_actions"]
+    n = it.spec.n_actions
     counts, chances = np.zeros(n), np.zeros(n)
     for _ in range(100):
         allowed = it.game.mask(state) != 0  # (n_tiles, sides, n_actions, 16)
@@ -233,7 +232,7 @@ def ends(it: Subject) -> str:
         state = it.game.new(4, seed=6)
         over = np.zeros((4, LANES), bool)
         for k in range(it.decisions):
-            if (state["ticks"][~over] >= it.spec["time_limit"]).any():
+            if (state["ticks"][~over] >= it.spec.time_limit).any():
                 raise Broken(
                     "an episode continues after its time limit", "do not change `ticks`: it is counted automatically"
                 )
@@ -257,9 +256,9 @@ def ends(it: Subject) -> str:
 
 def winners(it: Subject) -> str:
     """In a drill of two sides, matches can be won."""
-    if it.spec["sides"] == 1:
+    if it.spec.sides == 1:
         raise Impossible("the drill has one side")
-    players = it.spec["baselines"] or ["random"]
+    players = it.spec.baselines or ["random"]
     decided = 0
     for name in players:
         state = it.game.new(16, seed=9)
@@ -281,11 +280,11 @@ def winners(it: Subject) -> str:
 
 def rewards(it: Subject) -> str:
     """The reward is the sum of its terms, and potentials add up to the difference between end and start."""
-    if not it.spec["terms"]:
+    if not it.spec.terms:
         raise Impossible("the drill has no rewards")
     batch = Batch(it.drill, 32, 5, gamma=1.0)
     begin = batch.game.terms(batch.tiles).copy()
-    total = np.zeros((32, batch.sides, len(it.spec["terms"])))
+    total = np.zeros((32, batch.sides, len(it.spec.terms)))
     for k in range(min(30, it.decisions)):
         reward, paid, _, _ = batch.step(batch.scripted("random"))
         if not np.allclose(reward, paid.sum(-1), atol=1e-5):
@@ -301,7 +300,7 @@ def rewards(it: Subject) -> str:
 
 def baselines(it: Subject) -> str:
     """Baselines give valid actions and earn more than random play."""
-    names = it.spec["baselines"]
+    names = it.spec.baselines
     if not names:
         raise Impossible("the drill has no baseline: a scripted player helps training and evaluation")
     chance = _mean_reward(it, "random")
@@ -319,17 +318,17 @@ def baselines(it: Subject) -> str:
 
 def _mean_reward(it: Subject, who: str) -> float:
     """Mean reward per episode of side 0 against a random side 1, over 512 games."""
-    chosen = [k for k, term in enumerate(it.spec["terms"]) if term["kind"] == "reward"]
-    weights = np.array([it.spec["terms"][k]["weight"] for k in chosen])
+    chosen = [k for k, term in enumerate(it.spec.terms) if term.kind == "reward"]
+    weights = np.array([it.spec.terms[k].weight for k in chosen])
     state = it.game.new(32, seed=8)
     total, over = np.zeros((32, LANES)), np.zeros((32, LANES), bool)
     for _ in range(it.decisions):
         actions = it.game.actions(state, "random")
         actions[:, 0] = it.game.actions(state, who)[:, 0]
-        if actions.min() < 0 or actions.max() >= it.spec["n_actions"]:
+        if actions.min() < 0 or actions.max() >= it.spec.n_actions:
             raise Broken(
                 f"{who} returned action {int(actions.min() if actions.min() < 0 else actions.max())}",
-                f"actions are numbered 0 to {it.spec['n_actions'] - 1}; the last choice changes fastest",
+                f"actions are numbered 0 to {it.spec.n_actions - 1}; the last choice changes fastest",
             )
         allowed = np.take_along_axis(it.game.mask(state)[:, 0], actions[:, :1], 1)[:, 0]
         if not allowed[~over].all():
@@ -352,9 +351,9 @@ def scene(it: Subject) -> str:
     first = it.game.scene(state)
     if not len(first):
         raise Broken("nothing is drawn", "add a shape in `scene`: circle(x, y, r, 0)")
-    if len(first) >= it.spec["scene_max"]:
+    if len(first) >= it.spec.scene_max:
         raise Broken(f"{len(first)} shapes reach the limit `scene_max`", f"set `scene_max` above {len(first)}")
-    if not np.isin(first[:, 0], list(KINDS)).all() or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all():
+    if not np.isin(first[:, 0], list(KINDS)).all() or not np.isin(first[:, 1], range(len(it.spec.palette))).all():
         raise Broken("a shape has a colour that is not in the palette", "use 0 to len(palette) - 1")
     for _ in range(300):
         it.play(state, 1)
@@ -363,13 +362,13 @@ def scene(it: Subject) -> str:
             raise Broken(
                 "a shape has a place or size that is not a number", "avoid division by zero: max(divisor, 1e-6)"
             )
-        _same_shapes(first, shapes, it.spec["palette"])
+        _same_shapes(first, shapes, it.spec.palette)
         if (shapes[:, 9] < 0).any() or (shapes[:, 9] > 1).any():
             raise Broken("an alpha is outside 0 to 1", "write clamp(alpha, 0.0, 1.0)")
     return f"{len(first)} shapes, always the same ones in the same order"
 
 
-def _same_shapes(first: NDArray, shapes: NDArray, palette: list[str]) -> None:
+def _same_shapes(first: NDArray, shapes: NDArray, palette: Sequence[str]) -> None:
     """Raise Broken if a frame has different shapes from the first one."""
     if len(shapes) != len(first):
         raise Broken(

@@ -70,19 +70,19 @@ def _states(it: Subject) -> tuple[NDArray, NDArray]:
 def _after(it: Subject, states: NDArray, actions: NDArray, ticks: int) -> NDArray:
     """The same states after the decision that ends at that tick."""
     moved = states.copy()
-    moved["ticks"] = ticks - it.spec["action_repeat"]
+    moved["ticks"] = ticks - it.spec.action_repeat
     it.advance(moved, actions)
     return moved
 
 
 def _cut_off(it: Subject, states: NDArray, actions: NDArray) -> NDArray:
     """Which states are at the time limit after one decision and not terminated, bool (n_tiles, 16)."""
-    return ~it.game.status(_after(it, states, actions, it.spec["time_limit"]))[0]
+    return ~it.game.status(_after(it, states, actions, it.spec.time_limit))[0]
 
 
 def _shown(it: Subject, states: NDArray) -> str | None:
     """The name of an observation whose mean, or mean square, over the same states is another at another time."""
-    repeat, limit = it.spec["action_repeat"], it.spec["time_limit"]
+    repeat, limit = it.spec.action_repeat, it.spec.time_limit
     quarters = [repeat * (it.decisions * k // 4) for k in range(4)]
     before = None
     for ticks in sorted({*quarters, limit - repeat}):
@@ -95,15 +95,15 @@ def _shown(it: Subject, states: NDArray) -> str | None:
                 error = rows.std(axis=0) / np.sqrt(len(rows))
                 moves = (abs(rows.mean(axis=0)) > SURE * error + 1e-9).any(axis=0)
                 if moves.any():
-                    return str(it.spec["observations"][int(np.argmax(moves))]["name"])
+                    return it.spec.observations[int(np.argmax(moves))].name
         before = seen
     return None
 
 
 def _paid(it: Subject, states: NDArray, actions: NDArray) -> str | None:
     """The name of a term that jumps at the limit: by more than twice what it changes by one decision earlier."""
-    repeat, limit = it.spec["action_repeat"], it.spec["time_limit"]
-    if it.decisions < 3 or not it.spec["terms"]:
+    repeat, limit = it.spec.action_repeat, it.spec.time_limit
+    if it.decisions < 3 or not it.spec.terms:
         return None
     ends = [_after(it, states, actions, limit - k * repeat) for k in range(3)]
     open_ = np.logical_and.reduce([~it.game.status(end)[0] for end in ends])
@@ -114,7 +114,7 @@ def _paid(it: Subject, states: NDArray, actions: NDArray) -> str | None:
 
 
 def _first_term(it: Subject, chosen: NDArray) -> str | None:
-    return str(it.spec["terms"][int(np.argmax(chosen))]["name"]) if chosen.any() else None
+    return it.spec.terms[int(np.argmax(chosen))].name if chosen.any() else None
 
 
 def _to_the_limit(it: Subject) -> Iterator[tuple[NDArray, NDArray]]:
@@ -135,7 +135,7 @@ def _played(it: Subject) -> tuple[str | None, str | None]:
     the same in all games at every moment and another at other moments, and of a term that changes at the limit in most
     games and before it in hardly any. None where too few games get there.
     """
-    alike, values = np.ones(it.spec["n_obs"], bool), []
+    alike, values = np.ones(it.spec.n_obs, bool), []
     before, shares = None, []
     for state, living in _to_the_limit(it):
         if living.sum() < LIVING:
@@ -148,8 +148,8 @@ def _played(it: Subject) -> tuple[str | None, str | None]:
             shares.append((terms != before)[living].any(axis=1).mean(axis=0))  # (n_terms,)
         before = terms
     several = (np.diff(np.array(values), axis=0) != 0).sum(axis=0) > 1
-    rows = it.spec["observations"]
-    shown = str(rows[int(np.argmax(alike & several))]["name"]) if (alike & several).any() else None
+    rows = it.spec.observations
+    shown = rows[int(np.argmax(alike & several))].name if (alike & several).any() else None
     changed = np.array(shares)
     pays = (changed[-1] > 0.5) & (changed[1:-1].max(axis=0, initial=0.0) < 0.05)
     return shown, _first_term(it, pays) if changed.shape[0] > 2 else None

@@ -17,38 +17,38 @@ BOUND = 2.0
 def observations(it: Subject) -> str:
     """Every observation is finite, within its scale and range, and changes or is a flag that is rarely on or off."""
     state = it.game.new(8, seed=1, practice=True)
-    most = np.zeros(it.spec["n_obs"])
-    lowest, highest = np.full(it.spec["n_obs"], np.inf), np.full(it.spec["n_obs"], -np.inf)
+    most = np.zeros(it.spec.n_obs)
+    lowest, highest = np.full(it.spec.n_obs, np.inf), np.full(it.spec.n_obs, -np.inf)
     for _ in it.moments(state, 500):
         seen = it.game.observe(state)
         lowest = np.minimum(lowest, seen.min(axis=(0, 1, 3)))
         highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
         most = np.maximum(most, abs(seen).max(axis=(0, 1, 3)))
-    front, _ = parse((it.spec["n_obs"], *it.spec["front"], it.spec["n_actions"] + 1))
+    front, _ = parse((it.spec.n_obs, *it.spec.front, it.spec.n_actions + 1))
     alike = (
         front.inputs if front else 0
     )  # planes of a grid and pairs have one number per cell or pair, some of them constant
-    low, high = it.spec["observation_range"] or (-np.inf, np.inf)
+    low, high = it.spec.observation_range or (-np.inf, np.inf)
     rare: list[str] = []
-    for k, row in enumerate(it.spec["observations"]):
+    for k, row in enumerate(it.spec.observations):
         if not np.isfinite(most[k]):
-            raise Broken(f"observation {row['name']!r} is not a number", "avoid division by zero: max(divisor, 1e-6)")
+            raise Broken(f"observation {row.name!r} is not a number", "avoid division by zero: max(divisor, 1e-6)")
         if most[k] > BOUND:
             raise Broken(
-                f"observation {row['name']!r} reached {most[k]:.3g}",
+                f"observation {row.name!r} reached {most[k]:.3g}",
                 f"divide by a larger scale, or write clamp(value, -{BOUND}, {BOUND})",
             )
         if lowest[k] < low or highest[k] > high:
             raise Broken(
-                f"observation {row['name']!r} was {lowest[k]:.3g} to {highest[k]:.3g}, outside observation_range",
+                f"observation {row.name!r} was {lowest[k]:.3g} to {highest[k]:.3g}, outside observation_range",
                 f"declare a wider range, or write clamp(value, {low:g}, {high:g})",
             )
         if lowest[k] == highest[k] and k >= alike:
             if lowest[k] in (0, 1) and _is_computed(it, k):
-                rare.append(row["name"])
+                rare.append(row.name)
                 continue
             raise Broken(
-                f"observation {row['name']!r} is always {lowest[k]:.3g}",
+                f"observation {row.name!r} is always {lowest[k]:.3g}",
                 f"write o[{k}, i] = ... in `observe`, or remove it: a constant tells the policy nothing",
             )
     changing = "all of them changing"

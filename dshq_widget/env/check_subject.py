@@ -40,9 +40,9 @@ class Subject:
 
     def __init__(self, drill: CompiledDrill):
         self.drill, self.spec = drill, drill.spec
-        self.decisions = drill.spec["time_limit"] // drill.spec["action_repeat"]
+        self.decisions = drill.spec.time_limit // drill.spec.action_repeat
         """Of the longest episode."""
-        self.names: list[str] = [name for name, _, _ in drill.spec["fields"]]
+        self.names: list[str] = [name for name, _, _ in drill.spec.fields]
         """Of the state's fields."""
 
     @cached_property
@@ -53,8 +53,8 @@ class Subject:
         """One decision of every game; returns which games are over, bool (n_tiles, 16)."""
         state["action"] = actions
         self.game.decide(state)
-        self.game.tick(state, self.spec["action_repeat"])
-        return self.game.status(state)[0] | (state["ticks"] >= self.spec["time_limit"])
+        self.game.tick(state, self.spec.action_repeat)
+        return self.game.status(state)[0] | (state["ticks"] >= self.spec.time_limit)
 
     def play(self, state: NDArray, decisions: int, who: str = "random") -> None:
         """Play many decisions; finished games restart."""
@@ -72,9 +72,9 @@ class Subject:
     def half_turn(self, state: NDArray) -> NDArray:
         """The same states seen from the other side."""
         turned = state.copy()
-        for name, _, length in self.spec["fields"]:
+        for name, _, length in self.spec.fields:
             values = state[name][:, ::-1] if length == 2 else state[name]
-            turned[name] = -values if name in self.spec["half_turn"] else values
+            turned[name] = -values if name in self.spec.half_turn else values
         return turned
 
     def unequal(self, a: NDArray, b: NDArray) -> str:

@@ -66,8 +66,8 @@ def debug(
 def play_a_little(drill: str | type[Drill] | CompiledDrill) -> DebugGame:
     """Some seconds of a game at random, as long as an episode or longer."""
     spec = compiled(drill).spec
-    ticks = max(SECONDS * spec["tick_rate"], min(spec["time_limit"], 5 * SECONDS * spec["tick_rate"]))
-    return debug(drill, decisions=-(-int(ticks) // spec["action_repeat"]), practice=True)
+    ticks = max(SECONDS * spec.tick_rate, min(spec.time_limit, 5 * SECONDS * spec.tick_rate))
+    return debug(drill, decisions=-(-int(ticks) // spec.action_repeat), practice=True)
 
 
 class DebugGame:
@@ -80,8 +80,8 @@ class DebugGame:
         self._watch.rules = rules
         verbs = Verbs(rules, drill.spec, lanes=(0,), floats=self._watch.floats)
         self.game = ReferenceGame(drill.reference, drill.spec, verbs)
-        self._names = [term["name"] for term in self.spec["terms"]]
-        self._potential = np.array([term["kind"] == "potential" for term in self.spec["terms"]], bool)
+        self._names = [term.name for term in self.spec.terms]
+        self._potential = np.array([term.kind == "potential" for term in self.spec.terms], bool)
         self.decisions, self.episodes = 0, 0
         self.reset(seed, practice)
 
@@ -100,7 +100,7 @@ class DebugGame:
     def state(self) -> dict[str, Any]:
         """Every field: a number, or the numbers of an array field."""
         found = {}
-        for name, kind, length in self.spec["fields"]:
+        for name, kind, length in self.spec.fields:
             values = self.tile[name][0][..., 0]
             values = values != 0 if kind == "bool" else values
             found[name] = values.tolist() if length else values.item()
@@ -114,7 +114,7 @@ class DebugGame:
     def observe(self, side: int = 0) -> dict[str, float]:
         """What a side sees, by the observations' names."""
         seen = self.game.observe(self.tile)[0, side, :, 0]
-        return {row["name"]: float(value) for row, value in zip(self.spec["observations"], seen, strict=True)}
+        return {row.name: float(value) for row, value in zip(self.spec.observations, seen, strict=True)}
 
     def allowed(self, side: int = 0) -> list[int]:
         """The actions that a side may take."""
@@ -138,11 +138,11 @@ class DebugGame:
         chosen = [other if one is None else one for one, other in zip(wanted, drawn, strict=True)]
         self.tile["action"][0, :, 0] = chosen
         self.game.decide(self.tile)
-        self.game.tick(self.tile, self.spec["action_repeat"])
+        self.game.tick(self.tile, self.spec.action_repeat)
         self.decisions += 1
         ended, winners = self.game.status(self.tile)
         terminated = bool(ended[0, 0])
-        truncated = not terminated and int(self.tile["ticks"][0, 0]) >= self.spec["time_limit"]
+        truncated = not terminated and int(self.tile["ticks"][0, 0]) >= self.spec.time_limit
         now = self._terms()
         with np.errstate(all="ignore"):
             paid = np.where(self._potential, now - self._before, now)
@@ -174,17 +174,17 @@ class DebugGame:
 
     def _number(self, action: Action) -> int | None:
         if not isinstance(action, Mapping):
-            n = self.spec["n_actions"]
+            n = self.spec.n_actions
             if action is not None and not 0 <= int(action) < n:
                 raise ValueError(f"expected an action from 0 to {n - 1}, got {action}")
             return None if action is None else int(action)
         number, left = 0, dict(action)
-        for choice in self.spec["actions"]:
-            option = left.pop(choice["name"], choice["options"][0])
-            if option not in choice["options"]:
-                raise ValueError(f"{choice['name']}: expected one of {', '.join(choice['options'])}, got {option!r}")
-            number = number * len(choice["options"]) + choice["options"].index(option)
+        for choice in self.spec.actions:
+            option = left.pop(choice.name, choice.options[0])
+            if option not in choice.options:
+                raise ValueError(f"{choice.name}: expected one of {', '.join(choice.options)}, got {option!r}")
+            number = number * len(choice.options) + choice.options.index(option)
         if left:
-            known = ", ".join(choice["name"] for choice in self.spec["actions"])
+            known = ", ".join(choice.name for choice in self.spec.actions)
             raise ValueError(f"{next(iter(left))!r} is none of the choices: {known}")
         return number

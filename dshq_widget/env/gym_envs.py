@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.play.steps import NOBODY, observe_games, scratch_bytes, step_games
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.env.batch import GAMMA, Batch
@@ -29,15 +30,15 @@ RESET_OPTIONS = ("practice", "reset_mask")
 ENV_OPTIONS = ("seed", "practice", "weights", "shaping", "gamma", "render_width")
 
 
-def described(spec: Mapping[str, Any]) -> dict[str, Any]:
+def described(spec: DrillSpec) -> dict[str, Any]:
     """Metadata of a drill's environments; `render_fps` is decisions per second of the game."""
-    return {"render_modes": list(RENDER_MODES), "render_fps": spec["tick_rate"] / spec["action_repeat"]}
+    return {"render_modes": list(RENDER_MODES), "render_fps": spec.tick_rate / spec.action_repeat}
 
 
-def observation_box(spec: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_box(spec: DrillSpec) -> gym.spaces.Box:
     """The space of one row's observations: bounded by what the drill declares, else unbounded."""
-    low, high = spec.get("observation_range") or (-np.inf, np.inf)
-    return gym.spaces.Box(low, high, (spec["n_obs"],), np.float32)
+    low, high = spec.observation_range or (-np.inf, np.inf)
+    return gym.spaces.Box(low, high, (spec.n_obs,), np.float32)
 
 
 def check_options(options: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -86,23 +87,23 @@ class DrillVectorEnv(VectorEnv):
             raise ValueError(f"render_width: expected 64 to 1920 pixels, got {render_width}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
-        if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
-            raise ValueError(f"opponent: {spec['name']!r} has one side, so there is no opponent: leave it out")
-        default = (spec["baselines"] or ["random"])[0]
-        self.opponent = (opponent or default) if spec["sides"] == 2 else None
-        self.learning = spec["sides"] if self.opponent == "self" else 1
+        if spec.sides == 1 and opponent not in (None, *EVERY_DRILL):
+            raise ValueError(f"opponent: {spec.name!r} has one side, so there is no opponent: leave it out")
+        default = (spec.baselines or ["random"])[0]
+        self.opponent = (opponent or default) if spec.sides == 2 else None
+        self.learning = spec.sides if self.opponent == "self" else 1
         self.num_envs = num_envs * self.learning
         self.render_mode, self.render_width = render_mode, render_width
         self.metadata = {"autoreset_mode": modes[autoreset], **described(spec)}
         self.same_step = autoreset == "same_step"
         self.single_observation_space = observation_box(spec)
-        self.single_action_space = gym.spaces.Discrete(spec["n_actions"])
+        self.single_action_space = gym.spaces.Discrete(spec.n_actions)
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
         self._finished = np.zeros(num_envs, bool)
         self._shape = shape_of(spec)
         self._who = NOBODY if self.opponent in (None, "self", "idle") else self.batch.game.verb_of(self.opponent)
-        self._term_names = [f"reward_{term['name']}" for term in spec["terms"]]
+        self._term_names = [f"reward_{term.name}" for term in spec.terms]
         self._scratch = np.zeros(scratch_bytes(spec, self.batch.tiles.itemsize), np.uint8)
         self._painter: Painter | None = None
 
@@ -155,7 +156,7 @@ class DrillVectorEnv(VectorEnv):
         batch.game.raise_kept()
         if ended < 0:
             got = f"{rows.min()}..{rows.max()}"
-            raise ValueError(f"expected actions 0..{batch.spec['n_actions'] - 1}, got some in {got}")
+            raise ValueError(f"expected actions 0..{batch.spec.n_actions - 1}, got some in {got}")
         infos: dict[str, Any] = {name: term.ravel() for name, term in zip(self._term_names, paid, strict=True)}
         if ended:
             infos["winner"] = winners.ravel()
@@ -180,12 +181,12 @@ class DrillVectorEnv(VectorEnv):
         """New arrays for what a step says: `step_games`."""
         shape, spec = (self.batch.num_games, self.learning), self.batch.spec
         return (
-            np.empty((*shape, spec["n_obs"]), np.float32),
+            np.empty((*shape, spec.n_obs), np.float32),
             np.empty(shape, np.float32),
-            np.empty((len(spec["terms"]), *shape), np.float32),
+            np.empty((len(spec.terms), *shape), np.float32),
             np.empty((2, *shape), bool),
             np.empty(shape, np.int32),
-            np.empty((*(shape if self.batch.game.masked else (0, 0)), spec["n_actions"]), np.int8),
+            np.empty((*(shape if self.batch.game.masked else (0, 0)), spec.n_actions), np.int8),
         )
 
     def action_masks(self) -> NDArray:

@@ -37,11 +37,11 @@ class DrillParallelEnv(ParallelEnv):
         self.batch = Batch(drill, 1, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         self.render_mode, self.render_width = render_mode, render_width
-        self.metadata = {"name": f"dshq_{spec['name']}_v0", **described(spec)}
-        self.possible_agents = [f"side_{k}" for k in range(spec["sides"])]
+        self.metadata = {"name": f"dshq_{spec.name}_v0", **described(spec)}
+        self.possible_agents = [f"side_{k}" for k in range(spec.sides)]
         self.agents: list[str] = []
         self.observation_spaces = {a: observation_box(spec) for a in self.possible_agents}
-        self.action_spaces = {a: gym.spaces.Discrete(spec["n_actions"]) for a in self.possible_agents}
+        self.action_spaces = {a: gym.spaces.Discrete(spec.n_actions) for a in self.possible_agents}
 
     def observation_space(self, agent: str) -> gym.Space:
         return self.observation_spaces[agent]
@@ -64,7 +64,7 @@ class DrillParallelEnv(ParallelEnv):
         rewards, paid, terminated, truncated = self.batch.step(
             np.array([[actions[agent] for agent in self.possible_agents]])
         )
-        agents, names = self.agents, [t["name"] for t in self.batch.spec["terms"]]
+        agents, names = self.agents, [t.name for t in self.batch.spec.terms]
         infos = {a: {f"reward_{n}": float(paid[0, k, j]) for j, n in enumerate(names)} for k, a in enumerate(agents)}
         result = (self._by_agent(self.batch.observe()[0]), {a: float(rewards[0, k]) for k, a in enumerate(agents)})
         ended = ({a: bool(terminated[0]) for a in agents}, {a: bool(truncated[0]) for a in agents})

@@ -8,12 +8,11 @@ twelve floats.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.palette import GROUNDS, THEMES, paint, rgba
 
 CIRCLE, BOX, LINE, RING, TAG = range(5)
@@ -31,23 +30,23 @@ RIM = 0.45
 class Painter:
     """Paints pictures of one drill, `width` pixels wide, in a theme; raises ValueError for an unknown theme."""
 
-    def __init__(self, spec: Mapping[str, Any], width: int = 480, theme: str = "light"):
+    def __init__(self, spec: DrillSpec, width: int = 480, theme: str = "light"):
         if theme not in THEMES:
             raise ValueError(f"theme: expected one of {', '.join(THEMES)}, got {theme!r}")
-        x0, y0, x1, y1 = spec["world"]
+        x0, y0, x1, y1 = spec.world
         self.width, self.height = (2 * round(n / 2) for n in (width, width * (y1 - y0) / (x1 - x0)))
         scale = min(self.width / (x1 - x0), self.height / (y1 - y0)) / (1 + 2 * MARGIN)
         self.pixel, self.unit = 1 / scale, (x1 - x0) / 100  # world units
         self.centre = ((x0 + x1) / 2, (y0 + y1) / 2)
         self.xs = (self.centre[0] + (np.arange(self.width) + 0.5 - self.width / 2) / scale).astype(np.float32)
         self.ys = (self.centre[1] - (np.arange(self.height) + 0.5 - self.height / 2) / scale).astype(np.float32)
-        self.paints = [paint(name) for name in spec["palette"]]
+        self.paints = [paint(name) for name in spec.palette]
         self.colours = np.array([rgba(getattr(paint, theme)) for paint in self.paints], np.float32).reshape(-1, 4)
-        self.shaded = "shadow" in spec["palette"]  # the drill draws its actors' shadows itself
-        self.tags, self.ground = spec["tags"], GROUNDS[theme]
-        self._standing: tuple[bytes, NDArray[np.float32]] = (b"", self._apron())
+        self.shaded = "shadow" in spec.palette  # the drill draws its actors' shadows itself
+        self.tags, self.ground = spec.tags, GROUNDS[theme]
+        self._standing: tuple[bytes, NDArray[np.floating]] = (b"", self._apron())
 
-    def draw(self, shapes: NDArray[np.float32]) -> NDArray[np.uint8]:
+    def draw(self, shapes: NDArray[np.floating]) -> NDArray[np.uint8]:
         """The picture of shapes f32 `[n, 12]`, painted one over the other: u8 `[height, width, 3]`."""
         moving = [k for k, shape in enumerate(shapes) if self.paints[int(shape[1])].actor]
         first = moving[0] if moving else 0
@@ -61,17 +60,17 @@ class Painter:
             self._shape(canvas, shape)
         return (np.clip(canvas, 0, 1) * 255 + 0.5).astype(np.uint8)
 
-    def _apron(self) -> NDArray[np.float32]:
+    def _apron(self) -> NDArray[np.floating]:
         colour = np.array(rgba(self.ground.apron)[:3], np.float32)
         return colour * self._vignette(slice(None), slice(None))[..., None]
 
-    def _vignette(self, rows: slice, columns: slice) -> NDArray[np.float32]:
+    def _vignette(self, rows: slice, columns: slice) -> NDArray[np.floating]:
         """How light the ground is there, darker toward the corners: `[rows, columns]`."""
         across = (self.xs[columns] - self.centre[0]) / (self.width * self.pixel / 2)
         along = (self.ys[rows] - self.centre[1]) / (self.height * self.pixel / 2)
         return 1 - 0.5 * self.ground.vignette * (across[None, :] ** 2 + along[:, None] ** 2)
 
-    def _shape(self, canvas: NDArray[np.float32], shape: NDArray[np.float32]) -> None:
+    def _shape(self, canvas: NDArray[np.floating], shape: NDArray[np.float32]) -> None:
         kind, colour = int(shape[0]), int(shape[1])
         x, y, a, b, c, d, e, alpha = (float(value) for value in shape[2:10])
         style = self.paints[colour]
@@ -97,7 +96,7 @@ class Painter:
             return
         ahead, aside = self.xs[columns][None, :] - x, self.ys[rows][:, None] - y
         p, q = ahead * axis[0] + aside * axis[1], aside * axis[0] - ahead * axis[1]
-        rgb = self.colours[colour, :3]
+        rgb: NDArray[np.floating] = self.colours[colour, :3]
         edge = 1 / max(2 * style.soft * self.unit, 1.2 * self.pixel)
         under = canvas[rows, columns]
         if kind == TAG:
@@ -133,7 +132,7 @@ class Painter:
         rows = np.searchsorted(-self.ys, (-y - north, -y + north))
         return slice(*(int(k) for k in rows)), slice(*(int(k) for k in columns))
 
-    def _mown(self, strength: float, rows: slice, columns: slice) -> NDArray[np.float32]:
+    def _mown(self, strength: float, rows: slice, columns: slice) -> NDArray[np.floating]:
         """Grass in bands, darker toward the corners: `[rows, columns, 1]`."""
         width = 2 * BAND * self.unit
         wave = np.abs((self.ys[rows] / width) % 1 - 0.5) - 0.25

@@ -13,36 +13,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import CpuGame
 from dshq_widget.contract.protocol import REPLAY_FORMAT, REST_SECONDS
+from dshq_widget.drill.compiled import CompiledDrill
 
 FIRST = np.eye(1, 16, dtype=np.uint8)
 """Selects lane 0 of one tile, (1, 16); the other lanes are ignored."""
 
 
-def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
+def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
     """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
     format, or one with missing decisions.
     """
-    spec = game.spec
+    game, spec = drill.game(), drill.spec
     if (given := recording.get("format", REPLAY_FORMAT)) != REPLAY_FORMAT:
         raise ValueError(
             f"the recording has the format {str(given)[:20]!r} of a newer release, and this one reads {REPLAY_FORMAT}: "
             "update dshq-widget"
         )
-    if recording["rules_hash"] != spec["rules_hash"]:
+    if recording["rules_hash"] != spec.rules_hash:
         raise ValueError(
             f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "
-            f"{spec['rules_hash']}: use the drill it was made with"
+            f"{spec.rules_hash}: use the drill it was made with"
         )
     tiles = game.new(1, recording["seed"])
-    handles = {handle["name"]: handle for handle in spec["drag"]}
+    handles = {handle.name: handle for handle in spec.drag}
     held: dict[str, Mapping[str, Any]] = {}
 
     def put(motion: Mapping[str, Any]) -> None:
         handle = handles[motion["handle"]]
-        for key in ("x", "y", "vx", "vy"):
-            tiles[handle[key]].reshape(-1, 16)[handle["index"], 0] = motion[key]
+        for key, field in (("x", handle.x), ("y", handle.y), ("vx", handle.vx), ("vy", handle.vy)):
+            tiles[field].reshape(-1, 16)[handle.index, 0] = motion[key]
 
     tick = phase = rest = 0
     start = recording.get("start")
@@ -51,7 +51,7 @@ def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
         state = np.frombuffer(bytes.fromhex(start["state"]), "<u4")
         tiles.view(np.uint32).reshape(-1, 16)[:, 0] = state
 
-    repeat, sides = spec["action_repeat"], spec["sides"]
+    repeat, sides = spec.action_repeat, spec.sides
     inputs, actions = iter([*recording["inputs"], None]), recording["actions"]
     upcoming = next(inputs)
 
@@ -95,9 +95,9 @@ def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
         if phase >= repeat:
             phase = 0
             terminated, winner = game.status(tiles)
-            if terminated[0, 0] or tiles["ticks"][0, 0] >= spec["time_limit"]:
+            if terminated[0, 0] or tiles["ticks"][0, 0] >= spec.time_limit:
                 seconds = REST_SECONDS["draw" if winner[0, 0] == 0 else "goal"]
-                rest = max(1, int(seconds * spec["tick_rate"] + 0.5))
+                rest = max(1, int(seconds * spec.tick_rate + 0.5))
     apply()
     return game.words(tiles)[0]
 

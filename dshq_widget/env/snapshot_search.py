@@ -128,7 +128,7 @@ def search(
                 seen, mask, first = seen[parents], mask[parents], first[parents]
                 value, alive, gains = value[parents], alive[parents], np.zeros(particles)
             actions = policy.act(seen, rng, mask=mask)
-        shares = np.bincount(first, weights, kept.batch.spec["n_actions"])
+        shares = np.bincount(first, weights, kept.batch.spec.n_actions)
         action = int(shares.argmax()) if greedy else int(first[rng.choice(particles, p=weights)])
         return Found(action, first, weights, totals, ess)
     finally:

@@ -153,23 +153,23 @@ def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
     state, views = hashlib.sha256(), hashlib.sha256()
     episodes = 0
     for t in range(ticks):
-        if t % spec["action_repeat"] == 0:
+        if t % spec.action_repeat == 0:
             observed, terms, allowed = games.observe(), games.terms(), games.mask().astype(np.uint8)
-            scripted = [games.actions(name) for name in spec["baselines"]]
+            scripted = [games.actions(name) for name in spec.baselines]
             for game in range(16):
-                for side in range(spec["sides"]):
+                for side in range(spec.sides):
                     views.update(np.ascontiguousarray(observed[side, :, game]).tobytes())
                     views.update(np.ascontiguousarray(terms[side, :, game]).tobytes())
-                    if spec.get("masked"):
+                    if spec.masked:
                         views.update(np.ascontiguousarray(allowed[side, :, game]).tobytes())
                     for actions in scripted:
                         views.update(actions[side, game].tobytes())
             games.decide(games.actions("random"))
         games.tick()
         state.update(games.words().tobytes())
-        if (t + 1) % spec["action_repeat"] == 0:
+        if (t + 1) % spec.action_repeat == 0:
             terminated, winner, played = games.status()
-            done = terminated | (played >= spec["time_limit"])
+            done = terminated | (played >= spec.time_limit)
             for finished in np.flatnonzero(done):
                 views.update(winner[finished].tobytes())
             episodes += int(done.sum())
@@ -193,7 +193,7 @@ def _in_node(drill: CompiledDrill, ticks: int, seed: int, module: bytes) -> dict
     """With the drill's JavaScript, or with `module` if there is one."""
     what = {"module": base64.b64encode(module).decode(), "places": {"stack_top": STACK_TOP}}
     code = {"source": drill.javascript} if not module else what
-    work = json.dumps({"spec": drill.spec, "ticks": ticks, "seed": seed, **code})
+    work = json.dumps({"spec": drill.spec.to_json(), "ticks": ticks, "seed": seed, **code})
     script = (MODULE_DRIVER if module else DRIVER).read_text() + NODE_MAIN
     run = subprocess.run([node(), "-e", script], input=work, text=True, capture_output=True, check=False)
     if run.returncode != 0:

@@ -32,7 +32,7 @@ def trace_wgsl(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
     game = drill.game()
     states, episodes = _states(game, ticks, seed)
     if not len(states):
-        raise ValueError(f"ticks: expected at least one decision, {drill.spec['action_repeat']}, got {ticks}")
+        raise ValueError(f"ticks: expected at least one decision, {drill.spec.action_repeat}, got {ticks}")
     wanted = _on_processor(game, states)
     adapter, found = _on_webgpu(drill, states)
     whole = [name for name, values in wanted.items() if values.dtype == np.int32]
@@ -61,12 +61,12 @@ def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
     """
     spec, tiles = game.spec, game.new(1, seed, practice=True)
     states, episodes = [np.zeros((0, tiles.nbytes // 4 // LANES), np.uint32)], 0
-    for _ in range(ticks // spec["action_repeat"]):
+    for _ in range(ticks // spec.action_repeat):
         tiles["action"] = game.actions(tiles, "random")
         states.append(game.words(tiles))
         game.decide(tiles)
-        game.tick(tiles, spec["action_repeat"])
-        done = game.status(tiles)[0] | (tiles["ticks"] >= spec["time_limit"])
+        game.tick(tiles, spec.action_repeat)
+        done = game.status(tiles)[0] | (tiles["ticks"] >= spec.time_limit)
         episodes += int(done.sum())
         game.reset(tiles, done)
     found = np.concatenate(states)
@@ -77,7 +77,7 @@ def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
 
 def _split(spec: Any, words: NDArray) -> tuple[NDArray, NDArray]:
     """The floats and the whole numbers of states u32 `[words, n]`."""
-    kinds = [kind for _, kind, length in spec["fields"] for _ in range(max(1, length))]
+    kinds = [kind for _, kind, length in spec.fields for _ in range(max(1, length))]
     real = np.array([kind == "f32" for kind in kinds])
     return words[real].view(np.float32), words[~real].view(np.int32)
 
@@ -101,7 +101,7 @@ def _on_processor(game: CpuGame, states: NDArray) -> dict[str, NDArray]:
     game.reset(fresh, np.ones((len(tiles), LANES), np.uint8))
     found["fresh"], found["fresh_whole"] = _split(game.spec, game.words(fresh).T)
     game.decide(tiles)
-    game.tick(tiles, game.spec["action_repeat"])
+    game.tick(tiles, game.spec.action_repeat)
     found["after"], found["after_whole"] = _split(game.spec, game.words(tiles).T)
     terminated, winner = game.status(tiles)
     found["ends"] = np.stack([terminated.reshape(-1), winner.reshape(-1)]).astype(np.int32)
@@ -111,37 +111,37 @@ def _on_processor(game: CpuGame, states: NDArray) -> dict[str, NDArray]:
 def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, NDArray]]:
     """The adapter, and the same arrays from there."""
     spec, n = drill.spec, len(states)
-    sides, n_terms, n_actions = spec["sides"], len(spec["terms"]), spec["n_actions"]
+    sides, n_terms, n_actions = spec.sides, len(spec.terms), spec.n_actions
     words = np.ascontiguousarray(states.T)
     rows = {
-        "observe": sides * spec["n_obs"],
+        "observe": sides * spec.n_obs,
         "terms": sides * max(1, n_terms),
         "random": sides,
         "ends": 2,
         "spare": sides,
     }
     passes = [Pass("observe", "state", "observe", "spare"), Pass("terms", "state", "terms", "spare")]
-    if spec["masked"]:
+    if spec.masked:
         rows["mask"] = sides * mask_words(n_actions)
         passes.append(Pass("mask", "state", "spare", "mask"))
-    for name in (f"baseline_{baseline}" for baseline in spec["baselines"]):
+    for name in (f"baseline_{baseline}" for baseline in spec.baselines):
         rows[name] = sides
         passes.append(Pass(name, "state", "spare", name))
     later = [("random", "drawn", "spare", "random"), ("reset", "fresh", "spare", "all")]
     later.append(("turn", "after", "spare_terms", "ends"))
     passes += [Pass(*step) for step in later]
-    buffers = {name: np.zeros((count, n), np.uint32) for name, count in rows.items()}
+    buffers: dict[str, NDArray] = {name: np.zeros((count, n), np.uint32) for name, count in rows.items()}
     buffers |= dict.fromkeys(("state", "drawn", "fresh", "after"), words)
     buffers |= {"spare_terms": buffers["terms"], "all": np.ones(n, np.uint32)}
     results = [name for name in (*rows, "fresh", "after") if name != "spare"]
-    adapter, raw = webgpu.run(Job(drill.wgsl, n, spec["action_repeat"], buffers, passes, results))
+    adapter, raw = webgpu.run(Job(drill.wgsl, n, spec.action_repeat, buffers, passes, results))
     found = {name: raw[name].reshape(-1, n) for name in results}
     fresh, fresh_whole = _split(spec, found.pop("fresh"))
     after, after_whole = _split(spec, found.pop("after"))
     shaped: dict[str, NDArray] = {name: values.view(np.int32) for name, values in found.items()}
     shaped["observe"] = found["observe"].view(np.float32).reshape(sides, -1, n)
     shaped["terms"] = found["terms"].view(np.float32).reshape(sides, -1, n)[:, :n_terms]
-    if spec["masked"]:
+    if spec.masked:
         bits = found["mask"].reshape(sides, -1, 1, n) >> np.arange(32, dtype=np.uint32)[:, None] & 1
         shaped["mask"] = bits.reshape(sides, -1, n)[:, :n_actions].astype(np.int32)
     states_after = {"fresh": fresh, "fresh_whole": fresh_whole, "after": after, "after_whole": after_whole}

@@ -16,8 +16,8 @@ class Painter:
         spec, device = games.drill.spec, games.device
         self.games = games
         self._tones = torch.from_numpy(raster.shades(spec, side)).to(device)
-        self._view = torch.from_numpy(raster.view(spec["world"])).to(device)
-        self._shapes = torch.zeros((int(spec["scene_max"]), 12, games.n), device=device)
+        self._view = torch.from_numpy(raster.view(spec.world)).to(device)
+        self._shapes = torch.zeros((spec.scene_max, 12, games.n), device=device)
         self._counts = torch.zeros(games.n, dtype=torch.int32, device=device)
 
     def draw(self, out: Tensor) -> None:

@@ -109,7 +109,7 @@ class CudaGames:
         self.action = self.state[self.game.rows["action"]]
         self.ticks = self.state[self.game.rows["ticks"].start]
         """Of the games' episodes: i32 `[n]`, in their own memory, as `action` is."""
-        self._repeat = int(drill.spec["action_repeat"])
+        self._repeat = drill.spec.action_repeat
         self.follow()
 
     def array(self, tensor: Tensor, dtype: type | None = None) -> Any:
@@ -199,8 +199,8 @@ class CpuGames:
         self.game = drill.game()
         self.tiles = self.game.new(n // LANES)
         self._words = self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)  # a view, as [tiles, words, 16]
-        self._repeat = int(drill.spec["action_repeat"])
-        self.action = torch.zeros((int(drill.spec["sides"]), n), dtype=torch.int32)
+        self._repeat = drill.spec.action_repeat
+        self.action = torch.zeros((drill.spec.sides, n), dtype=torch.int32)
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         self.tiles["rng_key"], self.tiles["rng_count"] = keys.reshape(-1, LANES), 0

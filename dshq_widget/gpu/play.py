@@ -96,21 +96,23 @@ class Play:
             raise ValueError(f"graph=True needs a CUDA device; the games are on {device}")
         self.games, self.policy, self.estimator, self.length = games, policy, estimator, length
         self.spec, self.device = spec, device
-        self.sides, self.n_actions, self.masked = int(spec["sides"]), int(spec["n_actions"]), bool(spec.get("masked"))
+        self.sides, self.n_actions, self.masked = spec.sides, spec.n_actions, spec.masked
         codes = {k if isinstance(k, int) else opponent_kind(k, spec): share for k, share in shares.items() if share}
         self.groups = groups_of(games.n, self.sides, codes)
         self.rows = _rows(self.groups, games.n, self.sides).to(device)  # [R], side * n + game
         self.others = {g.kind: _rows([g], games.n, 2, other=True).to(device) for g in self.groups if g.kind <= POLICY}
-        self.rollout = Rollout.new(length, len(self.rows), spec, device)
+        self.rollout = Rollout.new(
+            length, len(self.rows), spec.n_obs, spec.n_actions if spec.masked else 0, len(spec.terms), device
+        )
         self.generator = torch.Generator(device).manual_seed(seed)
         self.turns = make_turns(games, self.rollout, self.rows)
         self._allocate()
         self._pool: dict[int, Tensor] = {}
         self._graph, self._wants_graph = None, graph
         rng = np.random.default_rng([seed & 0xFFFFFFFF, 0x51DE])
-        decisions = max(1, int(spec["time_limit"]) // int(spec["action_repeat"]))
+        decisions = max(1, spec.time_limit // spec.action_repeat)
         keys = rng.integers(0, 1 << 32, games.n, np.uint32)
-        games.begin(keys, (rng.integers(0, decisions, games.n) * spec["action_repeat"]).astype(np.int32))
+        games.begin(keys, (rng.integers(0, decisions, games.n) * spec.action_repeat).astype(np.int32))
 
     def _allocate(self) -> None:
         """What is seen, and what is done about it."""
@@ -119,7 +121,7 @@ class Play:
         def room(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
-        self._seen = room(sides, int(self.spec["n_obs"]), n)
+        self._seen = room(sides, self.spec.n_obs, n)
         self._allowed = room(sides, self.n_actions if self.masked else 0, n, dtype=torch.uint8)
         self._scripted = {g.kind: room(sides, g.end - g.begin, dtype=torch.int32) for g in self.groups}
         self._barred = {
@@ -235,7 +237,7 @@ class Play:
             return
         half, scripted = group.middle - group.begin, self._scripted[group.kind]
         if group.kind != IDLE:
-            who = "random" if group.kind == RANDOM else self.spec["baselines"][group.kind]
+            who = "random" if group.kind == RANDOM else self.spec.baselines[group.kind]
             barred = self._barred[group.kind]
             if self.masked:
                 barred.copy_(self._allowed[:, :, group.begin : group.end])

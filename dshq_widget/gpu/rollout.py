@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,16 +32,16 @@ class Rollout:
     stats: Tensor  # f64 [len(STATS) + n_terms], as of `dshq_kernels.play.loops`
 
     @classmethod
-    def new(cls, length: int, rows: int, spec: Mapping[str, Any], device: torch.device) -> Rollout:
-        """Zeros for a compiled drill."""
-        sizes = {"obs": int(spec["n_obs"]), "mask": int(spec["n_actions"]) if spec.get("masked") else 0}
+    def new(cls, length: int, rows: int, n_obs: int, masks: int, terms: int, device: torch.device) -> Rollout:
+        """Zeros; `masks`: the actions of a drill that forbids some, else 0."""
+        sizes = {"obs": n_obs, "mask": masks}
         dtypes = {"action": torch.int64, "mask": torch.bool, "terminated": torch.bool, "truncated": torch.bool}
         made: dict[str, Tensor] = {}
         for field in dataclasses.fields(cls):
             shape = (length, rows, sizes[field.name]) if field.name in sizes else (length, rows)
             made[field.name] = torch.zeros(shape, dtype=dtypes.get(field.name, torch.float32), device=device)
         made["last_value"] = torch.zeros(rows, device=device)
-        made["stats"] = torch.zeros(len(STATS) + len(spec["terms"]), dtype=torch.float64, device=device)
+        made["stats"] = torch.zeros(len(STATS) + terms, dtype=torch.float64, device=device)
         return cls(**made)
 
     @property

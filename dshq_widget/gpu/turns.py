@@ -27,11 +27,11 @@ class Turns:
     def __init__(self, games: DeviceGames, rollout: Rollout, rows: Tensor):
         spec, (length, count) = games.drill.spec, rollout.action.shape
         self.games, self.rollout, self.rows, self.device = games, rollout, rows, games.device
-        self.time_limit, self.repeat = int(spec["time_limit"]), int(spec["action_repeat"])
+        self.time_limit, self.repeat = spec.time_limit, spec.action_repeat
         self._game_of = rows % games.n
-        terms, sides, n_obs = spec["terms"], int(spec["sides"]), int(spec["n_obs"])
-        self.weights = torch.tensor([float(term["weight"]) for term in terms], device=self.device)
-        self._potential = torch.tensor([term["kind"] == "potential" for term in terms], device=self.device)
+        terms, sides, n_obs = spec.terms, spec.sides, spec.n_obs
+        self.weights = torch.tensor([float(term.weight) for term in terms], device=self.device)
+        self._potential = torch.tensor([term.kind == "potential" for term in terms], device=self.device)
         self._shaped = bool(self._potential.any())
         self.discounts = self._room(2)  # gamma, lambda
         self._before, self._after, self._paid = (self._room(sides, len(terms), games.n) for _ in range(3))

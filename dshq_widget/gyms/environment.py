@@ -6,36 +6,110 @@ A name is `gym:` and an id as `gymnasium.make` takes it: `gym:CartPole-v1`, `gym
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
 
+from dshq_widget.contract.game_spec import GameSpec, to_plain
 from dshq_widget.policy.action_spaces import Actions
 
 PREFIX = "gym:"
 
+WITHOUT_RULES: Mapping[str, Any] = {
+    **dict.fromkeys(("fields", "actions", "observations", "drag", "palette", "tags", "half_turn"), ()),
+    **dict.fromkeys(("keys", "shades", "legend"), MappingProxyType({})),
+    **dict.fromkeys(("cells", "observation_range", "optimum")),
+    "mirrored": False,
+    "drawn": False,
+    "scene_max": 0,
+    "about": "",
+    "hint": "",
+}
+"""What the page reads of a drill and an environment has nothing of."""
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclass(frozen=True)
+class Made:
+    """How an environment is made, and what a policy reads and does there; a policy file has it too."""
+
+    id: str
+    """As `gymnasium.make` takes it."""
+    actions: Actions
+    pixels: tuple[int, ...]
+    """Shape of the pictures that are observed; none: numbers."""
+    wrappers: tuple[str, ...]
+    """Their names, the outermost first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As files and processes have it."""
+        return {**to_plain(self), "actions": self.actions.to_json()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Made:
+        """What `to_json` wrote."""
+        actions = Actions.from_json(values["actions"])
+        return cls(values["id"], actions, tuple(values["pixels"]), tuple(values["wrappers"]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EnvironmentSpec(GameSpec):
+    """An environment of Gymnasium: it has no rules, so the kernel plays the show and the page draws its frames."""
+
+    environment: Made
+    atari: bool
+    pictures: Literal[True] = True
+
+    @property
+    def pixels(self) -> tuple[int, ...]:
+        """Shape of the pictures that a policy reads; none: it reads numbers."""
+        return self.environment.pixels
+
+    @property
+    def environment_json(self) -> dict[str, Any]:
+        """What a file says of it."""
+        return self.environment.to_json()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page and other processes have it."""
+        return {**to_plain(WITHOUT_RULES), **to_plain(self), "environment": self.environment.to_json()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> EnvironmentSpec:
+        """What `to_json` wrote."""
+        own: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+        own = {key: value for key, value in own.items() if key not in WITHOUT_RULES}
+        return cls(**{**own, "environment": Made.from_json(values["environment"])})
+
+    __hash__ = GameSpec.__hash__
+
+
+@dataclass(frozen=True)
 class Environment:
-    """Takes the place of a `CompiledDrill`: `spec` has the same keys, empty if they need rules, and also `environment`
-    (id, actions, wrappers), `pixels` (that a policy reads), `atari` and `pictures` (true: the kernel plays the
-    show and the page draws its frames).
-    """
+    """An environment in the place of a `CompiledDrill`."""
 
-    spec: dict[str, Any]
-    python: str = ""
-    javascript: str = ""
+    spec: EnvironmentSpec
 
     @property
     def name(self) -> str:
-        return self.spec["name"]
+        return self.spec.name
 
     @property
     def rules_hash(self) -> str:
-        return self.spec["rules_hash"]
+        return self.spec.rules_hash
 
     @property
     def actions(self) -> Actions:
-        return Actions.from_json(self.spec["environment"]["actions"])
+        return self.spec.environment.actions
+
+    def to_json(self) -> dict[str, Any]:
+        """What travels to other processes."""
+        return self.spec.to_json()
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Environment:
+        """What `to_json` wrote."""
+        return cls(EnvironmentSpec.from_json(values))
 
 
 def is_named(drill: str) -> bool:

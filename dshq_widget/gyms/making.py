@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from dshq_widget.gyms.environment import PREFIX, Environment
+from dshq_widget.gyms.environment import PREFIX, Environment, EnvironmentSpec, Made
 from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
 from dshq_widget.policy import convolutions
@@ -116,40 +116,26 @@ def described(name: str) -> Environment:
         env.close()
 
 
-def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
+def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
     actions, shape = Actions.of(env.action_space), env.observation_space.shape
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
     atari = bool(ATARI.match(gym_id))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)
-    fps = ATARI_FPS / ATARI_SKIP if atari else fps
-    described = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels), "wrappers": _wrappers(env)}
-    spec = {
-        "name": PREFIX + gym_id,
-        "title": gym_id,
-        "sides": 1,
-        "tick_rate": fps,
-        "action_repeat": 1,
-        "time_limit": env.spec.max_episode_steps or 0,
-        "world": [0.0, 0.0, 4.0, 3.0],
-        "n_obs": convolutions.features(pixels) if pixels else int(shape[0]),
-        "n_actions": actions.outputs,
-        "target": env.spec.reward_threshold,
-        "training": suggested(gym_id, bool(pixels)),
-        "environment": described,
-        "pixels": list(pixels),
-        "pictures": True,
-        "atari": atari,
-    }
-    empty = ("fields", "actions", "observations", "terms", "baselines", "drag", "palette", "tags", "half_turn")
-    nothing: dict[str, Any] = {
-        "mirrored": False,
-        "masked": False,
-        "keys": {},
-        "scene_max": 0,
-        "cells": None,
-        **{key: [] for key in empty},
-    }
-    known = {key: described[key] for key in ("id", "actions", "pixels")}
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
-    return {**nothing, **spec, "show_speed": 1.0, "rules_hash": digest}
+    known = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels)}
+    return EnvironmentSpec(
+        name=PREFIX + gym_id,
+        title=gym_id,
+        sides=1,
+        tick_rate=ATARI_FPS / ATARI_SKIP if atari else fps,
+        action_repeat=1,
+        time_limit=env.spec.max_episode_steps or 0,
+        world=(0.0, 0.0, 4.0, 3.0),
+        n_obs=convolutions.features(pixels) if pixels else int(shape[0]),
+        n_actions=actions.outputs,
+        target=env.spec.reward_threshold,
+        training=suggested(gym_id, bool(pixels)),
+        environment=Made(gym_id, actions, pixels, tuple(_wrappers(env))),
+        atari=atari,
+        rules_hash=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
+    )

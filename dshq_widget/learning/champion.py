@@ -33,7 +33,7 @@ def keep_best(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, A
     band of the difference (R. Newcombe, "Interval estimation for the difference between independent proportions",
     1998, method 10) is above zero. Otherwise they are even, and the newer stays.
     """
-    if drill.spec["sides"] == 1:
+    if drill.spec.sides == 1:
         return None
     saved = checkpoint.load(path)
     league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)

@@ -98,7 +98,7 @@ class Competition(Companion):
     def _rollouts_per_match(self, run: Run) -> int:
         """Rollouts until every match has ended: an opponent stays for that long."""
         spec = run.drill.spec
-        return -(-spec["time_limit"] // (spec["action_repeat"] * run.config.rollout_length))
+        return -(-spec.time_limit // (spec.action_repeat * run.config.rollout_length))
 
     def state(self) -> dict[str, np.ndarray]:
         return {**self.league.state(), "train.guard": self.guard.state()}

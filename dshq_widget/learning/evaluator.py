@@ -27,8 +27,8 @@ class Evaluator:
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed
-        self.alone = drill.spec["sides"] == 1
-        self.names = [] if self.alone else [*drill.spec["baselines"][:1], "random"]
+        self.alone = drill.spec.sides == 1
+        self.names = [] if self.alone else [*drill.spec.baselines[:1], "random"]
         self.metrics: dict[str, float] = {}
         self.episodes = 0
         self._took = 0.0  # seconds

@@ -7,11 +7,11 @@ scales with the processors, and the minibatch with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.runtime.machine import Machine
 
@@ -28,13 +28,13 @@ SAMPLE_SHARE = 1 / 16
 """Largest share of memory for samples (assumed: the rest is code, network and other processes)."""
 
 
-def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], machine: Machine) -> TrainConfig:
+def fitted(config: TrainConfig, spec: GameSpec, keep: Collection[str], machine: Machine) -> TrainConfig:
     """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that the user chose. The
     drill's own `training` settings are kept, too: they were tuned together.
     """
     if config.deterministic:
         return config
-    base, keep = of_drill(spec), {*keep, *spec.get("training", {})}
+    base, keep = of_drill(spec), {*keep, *spec.training}
     games, length = config.num_envs, config.rollout_length
     if "num_envs" not in keep:
         doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
@@ -49,11 +49,11 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     chosen = {"num_envs": games, "rollout_length": length}
     if not {"num_envs", "minibatch_size"} & keep:
         size = base.minibatch_size * games / base.num_envs
-        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec["sides"])))
+        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec.sides)))
     return config.replace(chosen)
 
 
-def sample_bytes(spec: Mapping[str, Any], games: int, length: int, memory: int = 0) -> int:
+def sample_bytes(spec: GameSpec, games: int, length: int, memory: int = 0) -> int:
     """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
-    units = games // LANES * length * int(spec["sides"])
+    units = games // LANES * length * spec.sides
     return 4 * Samples.floats(units, *Samples.sizes(spec, memory, length))

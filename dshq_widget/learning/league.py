@@ -81,7 +81,7 @@ class League:
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed
-        names = ["random", *drill.spec["baselines"][:1]] if drill.spec["sides"] == 2 else []
+        names = ["random", *drill.spec.baselines[:1]] if drill.spec.sides == 2 else []
         self.pinned: dict[str, Player] = {name: opponent(name, drill) for name in names}
         self.capacity = int(np.clip(MOST_BYTES // (4 * spec.floats), 10, CAPACITY))
         self.snapshots: list[Snapshot] = []
@@ -102,7 +102,7 @@ class League:
         """Whether `every` updates and enough agent steps for its cost have passed since the last round."""
         if not self.pinned or not self.snapshots:
             return bool(self.pinned)
-        decisions = self.drill.spec["time_limit"] / self.drill.spec["action_repeat"]
+        decisions = self.drill.spec.time_limit / self.drill.spec.action_repeat
         cost = decisions * (len(self.pinned) * PINNED_MATCHES + 2 * (RIVALS * RIVAL_MATCHES + CHAMPION_MATCHES))
         return updates - self.last_updates >= every and step - self.last_step >= THRIFT * cost
 

@@ -32,7 +32,7 @@ def train(
 ) -> None:
     """Train until the kernel says stop. `channel`, `job` and `blocks` are those of the role (runtime/process.py)."""
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
-    announce(channel, f"compiling the rules of {drill.spec['title']}")
+    announce(channel, f"compiling the rules of {drill.spec.title}")
     threads = 1 if config.deterministic else int(job.get("threads") or 1)
     spec = PolicySpec.for_config(drill.spec, config)
     learner, games = make(spec, config, job.get("algorithm_settings") or {}), OwnGames(drill, config, threads)

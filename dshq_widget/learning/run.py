@@ -354,7 +354,7 @@ class Run:
             config=self.config.to_json(),
             metrics=self.metrics | self._counters,
             state=state,
-            environment=dict(self.drill.spec.get("environment", {})),
+            environment=self.drill.spec.environment_json,
             algorithm=self.job.get("algorithm", "ppo"),
             algorithm_settings=self.algorithm_settings,
             stands_in=bool(self.job.get("stands_in")),

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
+
 MOST_SCENES = 8
 STATE_KEY = "train.scenes"
 """Name of the tensor in a checkpoint."""
@@ -29,19 +31,19 @@ class Success:
     version: int
 
 
-def state_words(spec: Mapping[str, Any]) -> int:
+def state_words(spec: DrillSpec) -> int:
     """Words of one game's state."""
-    return sum(max(length, 1) for _, _, length in spec["fields"])  # 0: a scalar
+    return sum(max(length, 1) for _, _, length in spec.fields)  # 0: a scalar
 
 
-def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
+def parse(spec: DrillSpec, state: bytes) -> np.ndarray:
     """A game's state block as a scene, u32 `[words]`; raises ValueError if it is not a state of this drill."""
     words = state_words(spec)
     if len(state) != 4 * words:
-        raise ValueError(f"a scene of {spec['name']!r} has {4 * words} bytes, got {len(state)}")
+        raise ValueError(f"a scene of {spec.name!r} has {4 * words} bytes, got {len(state)}")
     scene = np.frombuffer(state, "<u4").astype(np.uint32)
     at = 0
-    for name, kind, length in spec["fields"]:
+    for name, kind, length in spec.fields:
         field = scene[at : at + max(length, 1)]
         at += max(length, 1)
         if name in HEAD:
@@ -50,23 +52,23 @@ def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
             raise ValueError(f"a scene's numbers must be finite, but its {name!r} is not")
         if kind == "bool" and (field > 1).any():
             raise ValueError(f"a scene's {name!r} must be 0 or 1")
-    x0, y0, x1, y1 = spec["world"]
-    for name, (x, y) in zip([handle["name"] for handle in spec["drag"]], places(spec, scene), strict=True):
+    x0, y0, x1, y1 = spec.world
+    for name, (x, y) in zip([handle.name for handle in spec.drag], places(spec, scene), strict=True):
         if not (x0 <= x <= x1 and y0 <= y <= y1):
-            raise ValueError(f"{name!r} is outside the world at {x:.3g}, {y:.3g}: put it inside {spec['world']}")
+            raise ValueError(f"{name!r} is outside the world at {x:.3g}, {y:.3g}: put it inside {list(spec.world)}")
     return scene
 
 
-def places(spec: Mapping[str, Any], scene: np.ndarray) -> list[list[float]]:
+def places(spec: DrillSpec, scene: np.ndarray) -> list[list[float]]:
     """x, y in world units of everything in the drill's `drag`."""
     begin, at = {}, 0
-    for name, _, length in spec["fields"]:
+    for name, _, length in spec.fields:
         begin[name] = at
         at += max(length, 1)
     numbers = scene.view(np.float32)
     return [
-        [round(float(numbers[begin[handle[axis]] + handle.get("index", 0)]), 4) for axis in ("x", "y")]
-        for handle in spec["drag"]
+        [round(float(numbers[begin[field] + handle.index]), 4) for field in (handle.x, handle.y)]
+        for handle in spec.drag
     ]
 
 
@@ -76,17 +78,23 @@ def key_of(scene: np.ndarray) -> str:
 
 
 class Scenes:
-    """At most MOST_SCENES scenes of one drill, oldest first, and the policy's results on each."""
+    """At most MOST_SCENES scenes of one game, oldest first, and the policy's results on each. Only a drill has any."""
 
-    def __init__(self, spec: Mapping[str, Any]):
+    def __init__(self, spec: GameSpec):
         self.spec = spec
         self._scenes: dict[str, np.ndarray] = {}
         self._before: dict[str, Success] = {}
         self._now: dict[str, Success] = {}
 
+    @property
+    def _drill(self) -> DrillSpec:
+        if not isinstance(self.spec, DrillSpec):
+            raise ValueError(f"scenes are states of a drill's rules, and {self.spec.name!r} has none: choose a drill")
+        return self.spec
+
     def add(self, state: bytes) -> str:
         """Add a scene and return its key. Raises ValueError for an invalid scene, or if there are too many."""
-        scene = parse(self.spec, state)
+        scene = parse(self._drill, state)
         key = key_of(scene)
         if key not in self._scenes and len(self._scenes) >= MOST_SCENES:
             raise ValueError(f"the limit of {MOST_SCENES} scenes is reached: remove one first")
@@ -129,7 +137,7 @@ class Scenes:
         return [
             {
                 "key": key,
-                "places": places(self.spec, scene),
+                "places": places(self._drill, scene),
                 "before": _plain(self._before.get(key)),
                 "now": _plain(self._now.get(key)),
             }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from dshq_kernels.network.layers import memory_of, without_memory
 from dshq_widget import drills
 from dshq_widget.contract import settings
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
@@ -44,23 +44,23 @@ def settings_of(saved: Checkpoint) -> TrainConfig:
     return TrainConfig.from_values(known, shape)
 
 
-def other_rules(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> str:
+def other_rules(saved: Checkpoint, name: str, spec: GameSpec) -> str:
     """A sentence if the file called `name` was trained with other rules than the drill has now, else ""."""
-    if saved.rules_hash == spec["rules_hash"]:
+    if saved.rules_hash == spec.rules_hash:
         return ""
-    return f"{os.path.basename(name)} was trained with different rules of {spec['name']}; it plays, but may play worse"
+    return f"{os.path.basename(name)} was trained with different rules of {spec.name}; it plays, but may play worse"
 
 
-def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:
+def check_layers(saved: Checkpoint, name: str, spec: GameSpec, layers: tuple[int, ...]) -> None:
     """Raises CheckpointError if the file called `name` holds a different network from `layers`."""
     if saved.layers != layers:
         raise CheckpointError(
-            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} needs "
+            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec.name!r} needs "
             f"{list(layers)}: choose a file for this drill and network"
         )
 
 
-def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+def shape_of(saved: Checkpoint, name: str, spec: GameSpec) -> dict[str, Any]:
     """The settings that give this drill the file's network; raises CheckpointError if there are none."""
     try:
         config = settings_of(saved)
@@ -71,10 +71,10 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
     return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net", "memory")}
 
 
-def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
+def check_memory(spec: GameSpec, config: TrainConfig) -> None:
     """Raises ConfigError for a memory where there can be none."""
     wrong = {
-        "this drill's network has other layers than dense ones": bool(spec.get("front")),
+        "this drill's network has other layers than dense ones": spec.front,
         "policy and value share it, so separate_value_net must be false": config.separate_value_net,
     }
     for why, applies in wrong.items():

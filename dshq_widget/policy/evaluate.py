@@ -52,7 +52,7 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     if text.endswith(".dshq") or ":" in text:
         return learned(text, drill)
     if text == "scripted":
-        text = (drill.spec["baselines"] or ["random"])[0]
+        text = (drill.spec.baselines or ["random"])[0]
     kind = {"random": RANDOM, "idle": IDLE}.get(text)
     return Player(opponent_kind(text, drill.spec) if kind is None else kind)
 
@@ -64,7 +64,7 @@ def learned(policy: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     text = os.fspath(policy)
     saved = checkpoint.load(text)
     checkpoint.check_whole(saved)
-    wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
+    wanted = (drill.spec.n_obs, drill.spec.n_actions + 1)
     if (saved.layers[0], saved.layers[-1]) != wanted:
         raise checkpoint.CheckpointError(
             f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
@@ -128,8 +128,8 @@ def evaluate_alone(
     the best one, or the mean share of a perfect player's decisions in its own, 0 for an episode that is not won.
     """
     played = play(drill, player, Player(IDLE), episodes, seed=seed, greedy=greedy, searching=searching)
-    found = summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
-    optimum = drill.spec.get("optimum")
+    found = summary(played.returns.astype(np.float64), played.length, drill.spec.target)
+    optimum = drill.spec.optimum
     if isinstance(optimum, str):
         best = play(drill, opponent(optimum, drill), Player(IDLE), episodes, seed=seed)
         found["optimality"] = float(np.mean(np.where(played.result > 0, best.length / played.length, 0.0)))
@@ -168,7 +168,7 @@ def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> d
     def mean(who: str) -> float:
         return evaluate_alone(drill, opponent(who, drill), episodes, seed=seed)["return_mean"]
 
-    scripted = mean("scripted") if drill.spec["baselines"] else None
+    scripted = mean("scripted") if drill.spec.baselines else None
     return {"return_mean_random": mean("random"), "return_mean_scripted": scripted}
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.files import atomic
 from dshq_widget.policy.export_onnx import ExportError, built_in, check
@@ -54,9 +55,9 @@ def to_json(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, Any
     said |= {key: policy.metadata[key] for key in ("drill", "rules_hash", "version", "step") if key in policy.metadata}
     said["activation"] = spec.activation
     if drill:
-        said["observations"] = drill.spec["observations"]
-        said["actions"] = drill.spec["actions"]
-        said["masked"] = bool(drill.spec["masked"])
+        said["observations"] = to_plain(drill.spec.observations)
+        said["actions"] = to_plain(drill.spec.actions)
+        said["masked"] = drill.spec.masked
     parts = spec.split(policy.weights)
     said["layers"] = [{"weights": _short(matrix), "bias": _short(bias)} for matrix, bias in parts]
     return said

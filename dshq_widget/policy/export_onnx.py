@@ -25,6 +25,7 @@ import numpy as np
 
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget import drills
+from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.files import atomic
 from dshq_widget.policy import onnx_graph
@@ -135,9 +136,9 @@ def metadata(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, st
     if _masks(policy, drill):
         said["action_mask"] = f"optional input, true for what is allowed; forbidden logits are {FORBIDDEN:g}"
     if drill:
-        said["action_names"] = json.dumps(drill.spec["actions"])
+        said["action_names"] = json.dumps(to_plain(drill.spec.actions))
         said["action_order"] = "index over the options of all choices, the last choice changes fastest"
-        said["observation_names"] = json.dumps([one["name"] for one in drill.spec["observations"]])
+        said["observation_names"] = json.dumps([one.name for one in drill.spec.observations])
     return said
 
 
@@ -162,7 +163,7 @@ def check(policy: Policy, drill: CompiledDrill | None, format: str = "ONNX") -> 
             "the policy is not of this environment"
         )
     plays = (policy.spec.layers[0], policy.spec.n_actions)
-    if drill and plays != (wanted := (drill.spec["n_obs"], drill.spec["n_actions"])):
+    if drill and plays != (wanted := (drill.spec.n_obs, drill.spec.n_actions)):
         raise ExportError(
             f"the policy reads {plays[0]} observations and has {plays[1]} actions, but {drill.name!r} has {wanted[0]} "
             f"and {wanted[1]}: name the drill that it was trained on"
@@ -173,7 +174,7 @@ def check(policy: Policy, drill: CompiledDrill | None, format: str = "ONNX") -> 
 
 def _masks(policy: Policy, drill: CompiledDrill | None) -> bool:
     """Whether the model takes a mask: unless what it plays is known to have none."""
-    return not isinstance(policy, GymPolicy) and (drill is None or bool(drill.spec["masked"]))
+    return not isinstance(policy, GymPolicy) and (drill is None or bool(drill.spec.masked))
 
 
 def _distribution(policy: Policy) -> str:

@@ -5,10 +5,10 @@ targets that a policy in training is measured against, the weakest first.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from dshq_widget.contract.game_spec import GameSpec
 
 RUNGS = ("bronze", "silver", "gold")
 FOLDER = Path(__file__).parents[1] / "drills" / "ladder"
@@ -31,13 +31,13 @@ class Target:
     """Agent steps that this usually takes; 0 where nobody measured it."""
 
 
-def targets(spec: Mapping[str, Any]) -> tuple[Target, ...]:
+def targets(spec: GameSpec) -> tuple[Target, ...]:
     """The targets of a drill, weakest first; none for one of one side, where nobody can be beaten."""
-    if spec["sides"] != 2:
+    if spec.sides != 2:
         return ()
-    kinds = {"idle": "idle", "random": "random"} | dict.fromkeys(spec["baselines"][:1], "script")
-    kinds |= {rung: rung for rung in rungs(spec["name"])}
-    known = STEPS if spec["name"] == "ball" else {}
+    kinds = {"idle": "idle", "random": "random"} | dict.fromkeys(spec.baselines[:1], "script")
+    kinds |= {rung: rung for rung in rungs(spec.name)}
+    known = STEPS if spec.name == "ball" else {}
     return tuple(Target(name, f"beats_{kind}", known.get(kind, 0.0)) for name, kind in kinds.items())
 
 

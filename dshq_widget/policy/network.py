@@ -30,6 +30,7 @@ from dshq_kernels.network.layers import (
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.network.places import judge_places, read_places
 from dshq_widget.contract import protocol
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import convolutions
 
@@ -88,24 +89,22 @@ class PolicySpec:
     @classmethod
     def for_drill(
         cls,
-        spec: Mapping[str, Any],
+        spec: GameSpec,
         hidden_sizes: Sequence[int],
         activation: str = "tanh",
         separate: bool = False,
         memory: int = 0,
     ) -> PolicySpec:
         """The network that plays a compiled drill; `separate` doubles the hidden layers, `memory` units remember."""
-        front = spec.get("front", ())
+        front = spec.front
         if memory and front:
-            raise ValueError(
-                f"a memory stands behind dense layers only, and {spec['name']!r} has others: set memory to 0"
-            )
+            raise ValueError(f"a memory stands behind dense layers only, and {spec.name!r} has others: set memory to 0")
         hidden = [*(size * (1 + separate) for size in hidden_sizes), *([-memory] if memory else [])]
-        layers = (spec["n_obs"], *front, *hidden, spec["n_actions"] + 1)
-        return cls(layers, activation, separate, tuple(spec.get("pixels", ())))
+        layers = (spec.n_obs, *front, *hidden, spec.n_actions + 1)
+        return cls(layers, activation, separate, tuple(spec.pixels))
 
     @classmethod
-    def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
+    def for_config(cls, spec: GameSpec, config: TrainConfig) -> PolicySpec:
         """The network of these settings."""
         return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net, config.memory)
 

@@ -28,7 +28,7 @@ def searching_of(saved: Checkpoint, drill: CompiledDrill, particles: int, depth:
     """The same for the policy of a file: the settings that it was trained with."""
     own: Mapping[str, float] = saved.algorithm_settings
     gamma = own.get("search_gamma")
-    terms = {term["name"] for term in drill.spec["terms"]}
+    terms = {term.name for term in drill.spec.terms}
     config = TrainConfig.from_values(saved.config)
     weights = {name: weight for name, weight in config.reward_weights.items() if name in terms}
     return searching(drill, particles, depth, config.replace({"reward_weights": weights}), gamma)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import POLICY, opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import LINE, WeightSlots
@@ -28,18 +28,18 @@ def pool_slots(config: TrainConfig) -> int:
     return int(np.clip(tiles // 2, 1, MOST_SLOTS)) if tiles else 0
 
 
-def fixed_opponents(config: TrainConfig, spec: Mapping[str, Any]) -> tuple[str, ...]:
+def fixed_opponents(config: TrainConfig, spec: GameSpec) -> tuple[str, ...]:
     """The opponents that are one policy each: of the ladder, or a version of the league."""
-    others = (POOL, "self", "idle", "random", *spec["baselines"])
+    others = (POOL, "self", "idle", "random", *spec.baselines)
     return tuple(name for name in config.opponents if name not in others)
 
 
-def slot_count(config: TrainConfig, spec: Mapping[str, Any]) -> int:
+def slot_count(config: TrainConfig, spec: GameSpec) -> int:
     """Policies that play at once as opponents: those of the pool, then the fixed ones."""
     return pool_slots(config) + len(fixed_opponents(config, spec))
 
 
-def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, float]:
+def opponent_shares(config: TrainConfig, spec: GameSpec) -> dict[int, float]:
     """Shares of the games by the codes of dshq_kernels.play.players; the pool's is split evenly over its slots."""
     slots, fixed = pool_slots(config), fixed_opponents(config, spec)
     scripts = {name: share for name, share in config.opponents.items() if name not in (POOL, *fixed)}
@@ -48,13 +48,13 @@ def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, f
     return shares | {POLICY - slots - k: config.opponents[name] for k, name in enumerate(fixed)}
 
 
-def left_out(config: TrainConfig, spec: Mapping[str, Any]) -> str:
+def left_out(config: TrainConfig, spec: GameSpec) -> str:
     """A sentence on the opponents whose share is too small for a tile of their own, or "" if all play."""
-    if spec["sides"] == 1:
+    if spec.sides == 1:
         return ""
     tiles, asked = config.num_envs // LANES, opponent_shares(config, spec)
     kinds = set(share_tiles(tiles, asked).tolist())
-    names = {opponent_kind(name, spec): name for name in ("self", "random", "idle", *spec["baselines"])}
+    names = {opponent_kind(name, spec): name for name in ("self", "random", "idle", *spec.baselines)}
     pool, fixed = pool_slots(config), fixed_opponents(config, spec)
     names |= {POLICY - slot: POOL for slot in range(pool)} | {POLICY - pool - k: name for k, name in enumerate(fixed)}
     missing = {names[kind]: share for kind, share in asked.items() if share > 0 and kind not in kinds}

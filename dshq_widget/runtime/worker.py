@@ -16,6 +16,7 @@ import numpy as np
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
 from dshq_kernels.play.rollout import STATS, Rollouts, Samples
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.network import PolicySpec
@@ -33,10 +34,10 @@ IDLE_SECONDS = (0.0005, 0.01)
 """Sleep while the lane is full or there is no policy: short, then long (4 % and 0.3 % of a processor, measured)."""
 
 
-def chunk_fields(units: int, spec: Mapping[str, Any], config: TrainConfig) -> Fields:
+def chunk_fields(units: int, spec: GameSpec, config: TrainConfig) -> Fields:
     """One chunk of the ring: a whole rollout of one worker on a compiled drill."""
     floats = Samples.floats(units, *Samples.sizes(spec, config.memory, config.rollout_length))
-    stats = len(STATS) + len(spec["terms"])
+    stats = len(STATS) + len(spec.terms)
     return {
         "samples": ("f4", (floats,)),
         "trainable": ("u1", (units,)),  # 1: a unit to learn from; the games' seed decides which ones are not

@@ -59,7 +59,7 @@ def evaluate(
     game: CompiledDrill = compiled(drill)
     if said := compatibility.other_rules(saved, os.fspath(policy), game.spec):
         log.warning("%s", said)
-    alone = game.spec["sides"] == 1
+    alone = game.spec.sides == 1
     if alone and against is not None:
         raise _no_opponent(game.name, against)
     who = "" if alone else os.fspath(against or "scripted")

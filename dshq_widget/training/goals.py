@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
@@ -26,7 +26,7 @@ class Goals:
 
     def __init__(
         self,
-        spec: Mapping[str, Any],
+        spec: GameSpec,
         seconds: float | None,
         updates: int | None,
         win_rate: float | None,
@@ -40,11 +40,11 @@ class Goals:
             raise ValueError(
                 "wait() needs one of seconds=, updates=, win_rate= or return_mean=, a number of at least 0"
             )
-        alone = spec["sides"] == 1
+        alone = spec.sides == 1
         if alone and win_rate is not None:
-            raise ValueError(f"{spec['name']!r} has one side, so it has no win rate: use wait(return_mean=)")
+            raise ValueError(f"{spec.name!r} has one side, so it has no win rate: use wait(return_mean=)")
         if not alone and return_mean is not None:
-            raise ValueError(f"{spec['name']!r} has two sides: use wait(win_rate=) instead of return_mean=")
+            raise ValueError(f"{spec.name!r} has two sides: use wait(win_rate=) instead of return_mean=")
 
     def share(self, metrics: Mapping[str, float | int], passed: float | None) -> float:
         """Progress towards the nearest goal, 0..1; `passed` is in seconds, None before training has begun."""

@@ -51,9 +51,9 @@ class RunConfig:
                 name = self.algorithm.name
                 raise settings.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
         spec = self._drill.spec
-        terms = [term["name"] for term in spec["terms"]]
+        terms = [term.name for term in spec.terms]
         rungs = ladder.rungs(self._drill.name)
-        values = settings.for_drill(values, named, spec["baselines"], terms, spec["sides"], rungs)
+        values = settings.for_drill(values, named, spec.baselines, terms, spec.sides, rungs)
         for rung in rungs:
             if rung in values.opponents:
                 ladder_weights(rung, self._drill.name, PolicySpec.for_config(spec, values))
@@ -65,7 +65,7 @@ class RunConfig:
     def pay_by(self, drill: CompiledDrill) -> None:
         """The same game with other reward terms: weights of those that it lacks are forgotten."""
         self._drill = drill
-        terms = {term["name"] for term in drill.spec["terms"]}
+        terms = {term.name for term in drill.spec.terms}
         weights = {name: weight for name, weight in self.values.reward_weights.items() if name in terms}
         self.values = self.values.replace({"reward_weights": weights})
 

@@ -73,7 +73,7 @@ class RunState:
         only its network is left to be compared.
         """
         checkpoint.updates_of(saved)
-        if saved.rules_hash == self._spec["rules_hash"]:
+        if saved.rules_hash == self._spec.rules_hash:
             try:
                 Scenes(self._spec).restore(saved.state)
             except ValueError as error:
@@ -94,7 +94,7 @@ class RunState:
         self._status.metrics = clean(metrics)
         self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())
-        if saved.rules_hash == spec["rules_hash"]:
+        if saved.rules_hash == spec.rules_hash:
             self._scenes.restore(saved.state)
 
     def replace(self, saved: Checkpoint, name: str) -> None:
@@ -157,8 +157,8 @@ class RunState:
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
         """The policy and the optimiser's `state` as a Checkpoint."""
         return Checkpoint(
-            self._spec["name"],
-            self._spec["rules_hash"],
+            self._spec.name,
+            self._spec.rules_hash,
             newest.layers,
             newest.activation,
             newest.weights,
@@ -168,7 +168,7 @@ class RunState:
             self._config.values.to_json(),
             self._status.metrics,
             self._scenes.put_into(state),
-            self._spec.get("environment", {}),
+            self._spec.environment_json,
             self._config.algorithm.name,
             {} if self._config.section is None else self._config.section.to_json(),
             not self._config.algorithm.plays_alone,

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget import algorithms
 from dshq_widget.contract import presets, settings
+from dshq_widget.contract.game_spec import GameSpec
+from dshq_widget.gyms.environment import EnvironmentSpec
 
 
-def without_meaning(spec: Mapping[str, Any]) -> set[str]:
+def without_meaning(spec: GameSpec) -> set[str]:
     """The shared settings that change nothing in a drill or environment of this `spec`."""
-    actions = spec.get("environment", {}).get("actions", {})
+    environment = spec if isinstance(spec, EnvironmentSpec) else None
+    atari = environment is not None and environment.atari
+    box = environment is not None and environment.environment.actions.kind == "box"
     applies = {
         "joint": False,  # processes that torchrun starts have no page
-        "action_distribution": actions.get("kind") == "box",
-        "opponents": spec["sides"] == 2,
-        "reward_weights": bool(spec["terms"]),
-        "scene_share": not spec.get("pictures"),
-        "action_repeat": "environment" in spec,
-        "fire_on_reset": bool(spec.get("atari")),
-        "life_ends_episode": bool(spec.get("atari")),
+        "action_distribution": box,
+        "opponents": spec.sides == 2,
+        "reward_weights": bool(spec.terms),
+        "scene_share": environment is None,
+        "action_repeat": environment is not None,
+        "fire_on_reset": atari,
+        "life_ends_episode": atari,
     }
     return {key for key, meant in applies.items() if not meant}
 
 
-def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+def shown_settings(spec: GameSpec, name: str) -> dict[str, Any]:
     """For a drill's `spec` and an algorithm: `schema`, `defaults` and `presets` of the shared settings, and
     `own_defaults`, those of the algorithm's section, and `curves`, its charts.
 
@@ -47,5 +50,5 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
         "defaults": base.to_json(),
         "presets": offered,
         "own_defaults": {} if own is None else own.to_json(),
-        "curves": [curve.to_json() for curve in algorithm.curves if curve.sides in (0, spec["sides"])],
+        "curves": [curve.to_json() for curve in algorithm.curves if curve.sides in (0, spec.sides)],
     }

@@ -70,7 +70,7 @@ def sweep(
     game = compiled(drill)
     metric = metric or planned_metric(Path(directory)) or default_metric(game)
     rises = _rises(metric)
-    name = algorithms.chosen(algorithm or game.spec.get("algorithm", "ppo")).name
+    name = algorithms.chosen(algorithm or game.spec.algorithm).name
     own = _own(name)
     space = sweep_space.read(settings, own)
     hyper = sweep_space.plain(hyper, own, of_drill(game.spec))
@@ -109,9 +109,9 @@ def default_metric(game: CompiledDrill) -> str:
     script; `win_share_random` where there is no script, `evaluated_return` in a drill of one side. `win_rate_ema` would
     not do: it counts decided matches only, so one win and 127 draws make the best policy there is.
     """
-    if game.spec["sides"] == 1:
+    if game.spec.sides == 1:
         return "evaluated_return"
-    return "win_share" if game.spec["baselines"] else "win_share_random"
+    return "win_share" if game.spec.baselines else "win_share_random"
 
 
 def _proposed(

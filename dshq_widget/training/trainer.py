@@ -84,7 +84,7 @@ class Trainer(Readings, Callbacks):
             drill = compatibility.known_drill(saved, path, f"pass {what} as the drill and resume={path!r}")
         self.drill = compiled(drill)
         self._gentle, self._track = gentle, track
-        declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
+        declared = self.drill.spec.algorithm if saved is None else saved.algorithm
         self._algorithm = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
         self._engine = algorithms.engine(engine, ray_address, self._algorithm)
         kept: Mapping[str, Any] = {}
@@ -95,7 +95,7 @@ class Trainer(Readings, Callbacks):
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners = Listeners()
-        self._status = TrainingStatus(self.drill.spec["name"])
+        self._status = TrainingStatus(self.drill.spec.name)
         self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn, autosave)
         self._scenes = Scenes(self.drill.spec)
         self._config = RunConfig(
@@ -231,7 +231,7 @@ class Trainer(Readings, Callbacks):
             if self._status.going:
                 raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
             self.set_hyper(**hyper)
-            chosen = {*self.drill.spec["training"], *self._config.named}
+            chosen = {*self.drill.spec.training, *self._config.named}
             fits = "total_agent_steps" not in chosen and not (self.config.deterministic and budget.what == "seconds")
 
             def fit() -> None:
@@ -261,7 +261,7 @@ class Trainer(Readings, Callbacks):
         return met or self._control.finished
 
     def _check_target(self, until_solved: bool) -> None:
-        if until_solved and self.drill.spec.get("target") is None:
+        if until_solved and self.drill.spec.target is None:
             raise ValueError(f"until_solved needs a drill with a target; {self.drill.name!r} has none")
 
     def pause_training(self) -> None:

@@ -125,8 +125,8 @@ class DrillWidget(anywidget.AnyWidget):
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
-        own = {"seed": self._trainer.config.seed, "speed": compiled.spec["show_speed"]}
-        if elsewhere and compiled.spec["sides"] == 2:  # it has learned to play side 0 only
+        own = {"seed": self._trainer.config.seed, "speed": compiled.spec.show_speed}
+        if elsewhere and compiled.spec.sides == 2:  # it has learned to play side 0 only
             own["mode"] = "sandbox"
         show = {**protocol.SHOW_DEFAULTS, **own, **checked}
         self._kernel_show = self._kernel_show_of(compiled, show)
@@ -145,8 +145,8 @@ class DrillWidget(anywidget.AnyWidget):
             model_id=comm_id,
             comm_id=comm_id,
             drill={
-                "spec": compiled.spec,
-                "javascript": compiled.javascript,
+                "spec": compiled.spec.to_json(),
+                "javascript": "" if isinstance(compiled, Environment) else compiled.javascript,
                 "python": page_protocol.expression(drill, compiled),
             },
             show=show,
@@ -230,7 +230,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._trainer.pay_for(line)
         drill = self._trainer.drill
         with self._outbox.lock:
-            self.drill = {**self.drill, "spec": drill.spec, "javascript": drill.javascript}
+            self.drill = {**self.drill, "spec": drill.spec.to_json(), "javascript": drill.javascript}
         self._refresh()
 
     def add_scene(self, state: bytes | None = None) -> str:

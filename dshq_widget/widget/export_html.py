@@ -106,7 +106,7 @@ def document(
     """The whole HTML text; `script` is the bundle standalone.js. Text in the drill's names is escaped. `trainer`: what
     page_training.py has `embedded`, for a page that trains by itself; not with `packed`.
     """
-    spec = state["drill"]["spec"]
+    title = html.escape(state["drill"]["spec"]["title"])
     match = json.dumps(match_of(state, trainer is not None), separators=(",", ":"))
     if packed:
         code = _PACKED.format(css=pack(css), match=pack(match), script=pack(script))
@@ -115,7 +115,7 @@ def document(
         added = "" if trainer is None else _TRAINER.format(trainer=json.dumps(trainer))
         code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script))
     width = "860px" if trainer is None else "1400px"
-    return _PAGE.format(title=html.escape(spec["title"]), code=code, width=width, policy=POLICY)
+    return _PAGE.format(title=title, code=code, width=width, policy=POLICY)
 
 
 def frame(text: str, title: str) -> str:

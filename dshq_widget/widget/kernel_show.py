@@ -125,8 +125,8 @@ class KernelShow:
         self._slots = WeightSlots.create(self._block, len(newest.weights))
         self._publish(newest)
         spec = self.environment.spec
-        fps = spec["tick_rate"] / config.action_repeat
-        job = {"environment": spec["environment"], "fps": fps, "seed": self._show["seed"], **self._fixed}
+        fps = spec.tick_rate / config.action_repeat
+        job = {"environment": spec.environment.to_json(), "fps": fps, "seed": self._show["seed"], **self._fixed}
         blocks = {"weights": self._block}
         start = supervisor(os.getpid()).start
         self._child = start(ROLE, job, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)

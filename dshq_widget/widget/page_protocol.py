@@ -14,6 +14,7 @@ from typing import Any
 from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
 from dshq_widget.contract.finite import MOST_WHOLE, is_finite
+from dshq_widget.contract.game_spec import DrillSpec, Game
 from dshq_widget.policy import ladder
 from dshq_widget.training.history import clean
 from dshq_widget.training.shown_settings import shown_settings
@@ -139,12 +140,12 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
     }
 
 
-def expression(drill: Any, compiled: Any) -> str:
+def expression(drill: Any, compiled: Game) -> str:
     """How to write this drill in Python: the name of a built-in one or of an environment, else the name of the class.
     `drill` is what the user gave, `compiled` what became of it.
     """
     name = compiled.name
-    if "environment" in compiled.spec:
+    if not isinstance(compiled.spec, DrillSpec):
         return f'"{name}"'
     if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
         return f'"{name}"'
@@ -390,12 +391,12 @@ def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def to_policy_show(kind: str, content: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+def to_policy_show(kind: str, content: Mapping[str, Any], spec: DrillSpec) -> dict[str, Any]:
     """A page's message to the process that plays for it (policy_show.py), checked; raises ValueError."""
     wanted = protocol.MESSAGES["page_to_kernel"][kind]
     found: dict[str, Any] = {"type": kind, **{key: content.get(key) for key in wanted}}
     start = found.get("start")
-    limits = {"page": 1 << 53, "plan": 1 << 53, "tick": 1 << 53, "count": 1000, "action": spec["n_actions"] - 1}
+    limits = {"page": 1 << 53, "plan": 1 << 53, "tick": 1 << 53, "count": 1000, "action": spec.n_actions - 1}
     for key, most in limits.items():
         if key in wanted and not (type(found[key]) is int and 0 <= found[key] <= most):
             raise ValueError(f"{kind} needs {key}, a whole number from 0 to {most}, got {found[key]!r:.60}")
@@ -406,16 +407,16 @@ def to_policy_show(kind: str, content: Mapping[str, Any], spec: Mapping[str, Any
     return found
 
 
-def _start(start: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _start(start: Any, spec: DrillSpec) -> dict[str, Any]:
     """The state from which a match is to be played, as DECIDE has it."""
     start = start if isinstance(start, dict) else {}
     state, tick, repeat, at_reset = (start.get(key) for key in ("state", "tick", "repeat", "at_reset"))
-    digits = 8 * sum(max(length, 1) for _, _, length in spec["fields"])
+    digits = 8 * sum(max(length, 1) for _, _, length in spec.fields)
     if not isinstance(state, str) or not re.fullmatch("[0-9a-f]*", state) or len(state) != digits:
         raise ValueError(f"a match to be played needs its state, {digits} digits in hex")
     if type(tick) is not int or tick < 0 or type(repeat) is not int or not 1 <= repeat <= 120:
         raise ValueError("a match to be played needs its tick, and ticks per decision from 1 to 120")
-    opponent = one_of("opponent", start.get("opponent"), ("idle", "random", *spec["baselines"]))
+    opponent = one_of("opponent", start.get("opponent"), ("idle", "random", *spec.baselines))
     return {"state": state, "tick": tick, "repeat": repeat, "opponent": opponent, "at_reset": at_reset is True}
 
 

@@ -39,7 +39,7 @@ class Rivals:
     @property
     def opponents(self) -> tuple[str, ...]:
         """Names of all opponents except idle and random."""
-        return (*self._drill.spec["baselines"], *self.known)
+        return (*self._drill.spec.baselines, *self.known)
 
     def named(self, opponent: str | os.PathLike[str]) -> str:
         """The name of an opponent. A `.dshq` file is read and added under its file name. Raises CheckpointError if it
@@ -98,7 +98,7 @@ class Rivals:
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)
         spec = self._drill.spec
-        if (saved.layers[0], saved.layers[-1]) != (spec["n_obs"], spec["n_actions"] + 1):
+        if (saved.layers[0], saved.layers[-1]) != (spec.n_obs, spec.n_actions + 1):
             raise checkpoint.CheckpointError(
                 f"{str(path)!r} plays {saved.drill!r}, not {self._drill.name!r}: choose a file of the same drill"
             )

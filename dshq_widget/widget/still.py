@@ -25,7 +25,7 @@ def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) ->
 
     An environment has no rules to draw by: the sentence alone.
     """
-    title = html.escape(str(drill.spec["title"]))
+    title = html.escape(str(drill.spec.title))
     if isinstance(drill, Environment):
         return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
     source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
@@ -54,7 +54,7 @@ def plain_scene(drill: CompiledDrill, seed: int = 0, state: bytes | None = None)
 
 def _pixels(drill: CompiledDrill, seed: int, state: bytes | None) -> NDArray[np.uint8]:
     shapes = plain_scene(drill, seed, state)
-    shapes = shapes[(shapes[:, 1] >= 0) & (shapes[:, 1] < len(drill.spec["palette"]))]  # others have no colour
+    shapes = shapes[(shapes[:, 1] >= 0) & (shapes[:, 1] < len(drill.spec.palette))]  # others have no colour
     if importlib.util.find_spec("PIL") is None:  # which draws the letters
         shapes = shapes[shapes[:, 0] != TAG]
     return Painter(drill.spec, WIDTH).draw(shapes)

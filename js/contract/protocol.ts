@@ -4,7 +4,10 @@
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
+import type { DrillSpec, EnvironmentSpec } from "./game";
 import type { MODES, PANELS, RENDERERS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
+
+export type { Cells, DrillSpec, EnvironmentSpec, Handle } from "./game";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
@@ -20,27 +23,6 @@ export type RendererKind = "webgpu" | "canvas2d";
 export type RendererChoice = (typeof RENDERERS)[number];
 export type Thread = "worker" | "page";
 
-/** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. Nobody plays a ball. */
-export interface Handle {
-  name: string;
-  x: string;
-  y: string;
-  vx: string;
-  vy: string;
-  index?: number;
-  kind: "player" | "ball";
-}
-
-/** Cells of the world, numbered row by row from the lower left one: `choice` takes the option with the number of the clicked one. */
-export interface Cells {
-  columns: number;
-  rows: number;
-  x0: number; // the lower left corner of the first
-  y0: number;
-  size: number; // of a cell's edge, world units
-  choice: string;
-}
-
 /**
  * kind, colour, x, y, a, b, c, d, e, alpha, tag, spare. `spare` is 0 in a drill's shapes; the page's effects put the softness of
  * the edge there (world units, or -1 for a sharp one) and are painted plain.
@@ -48,43 +30,8 @@ export interface Cells {
 export const SHAPE_FLOATS = 12;
 export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
 
-/** `CompiledDrill.spec`: a drill without its author's class or source. */
-export interface DrillSpec {
-  name: string;
-  title: string;
-  sides: number;
-  tick_rate: number; // ticks per second
-  action_repeat: number; // ticks per decision
-  time_limit: number; // ticks
-  world: [number, number, number, number]; // x0, y0, x1, y1 in world units, y up
-  about?: string; // one line: what the game is and how it is won
-  legend?: Record<string, string>; // paint -> what it shows
-  hint?: string; // what to look at, for who sees it for the first time
-  mirrored: boolean;
-  fields: [string, "f32" | "i32" | "u32" | "bool", number][];
-  actions: { name: string; options: string[] }[];
-  n_actions: number;
-  keys: Record<string, [choice: string, option: string]>; // by KeyboardEvent.code
-  observations: { name: string; scale: number; unit: string }[];
-  n_obs: number;
-  terms: { name: string; weight: number; kind: "reward" | "potential"; help?: string }[]; // `help`: what it pays for
-  baselines: string[];
-  drag: Handle[];
-  cells?: Cells | null; // that a person may click
-  algorithm?: string; // that trains it where nobody chose another; "": ppo
-  show_speed?: number; // at which the page begins to show it, one of SPEEDS
-  scene_max: number; // shapes
-  palette: string[];
-  tags?: string[];
-  rules_hash: string;
-  masked?: boolean; // some actions are forbidden at times
-  target?: number | null; // mean return of a drill of one side that counts as solved
-  front?: number[]; // the layer in front of the dense ones, as `layers` has it
-  pictures?: boolean; // no rules: the kernel plays it and sends pictures
-}
-
 export interface DrillTrait {
-  spec: DrillSpec;
+  spec: DrillSpec & Partial<Pick<EnvironmentSpec, "pictures">>; // pictures: no rules, the kernel plays it and sends pictures
   javascript: string; // the body of a function that returns the game, see rules.ts
   python?: string; // how Python names the drill: "ball" with its quotes, or a class
 }

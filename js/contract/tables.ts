@@ -1,4 +1,4 @@
-// Written by `python -m tools.tables` from dshq_widget/contract and drill/palette.py: change it there.
+// Written by `make tables` from dshq_widget/contract and drill/palette.py: change it there.
 
 export const PROTOCOL_VERSION = 1 as const;
 

@@ -1,4 +1,4 @@
-// Written by `python -m tools.tables` from dshq_kernels and dshq_widget: change it there.
+// Written by `make tables` from dshq_kernels and dshq_widget: change it there.
 
 export const STACK_TOP = 1048576 as const;
 

@@ -50,7 +50,7 @@ def begin_of(drill, seed=5, **change):
 
 
 def slots_of(drill):
-    n = acting_floats(SIZES["pico"], drill.spec["n_actions"])
+    n = acting_floats(SIZES["pico"], drill.spec.n_actions)
     block = SharedBlock.create(WeightSlots.nbytes_for(n))
     return block, WeightSlots.create(block, n)
 
@@ -60,7 +60,7 @@ def show_of(drill, job=None):
     block, slots = slots_of(drill)
     job = {"seed": SEED, "settings": SETTINGS, "resume": None, "offset": 0, **(job or {})}
     letters = Letters()
-    policy = ShownPolicy(job, block, int(drill.spec["n_actions"]))
+    policy = ShownPolicy(job, block, drill.spec.n_actions)
     return Show(letters, drill, policy, SEED), letters, slots
 
 
@@ -90,13 +90,13 @@ def test_the_page_can_follow_state_by_state(name):
     games, only = 0, np.ones(1, bool)
     for at, total, *actions in rows(letters):
         assert (at, total) == (tick, check_sum(page.snapshot([0])[0]))
-        assert len(actions) == drill.spec["sides"]
+        assert len(actions) == drill.spec.sides
         page.tiles["action"][0, :, 0] = actions
         page.game.decide(page.tiles)
         page.game.tick(page.tiles, 4)
         tick += 4
         if np.any(page.over()):
-            rest = round(REST_SECONDS["goal" if page.winners()[0] else "draw"] * drill.spec["tick_rate"])
+            rest = round(REST_SECONDS["goal" if page.winners()[0] else "draw"] * drill.spec.tick_rate)
             page.game.tick(page.tiles, rest)
             tick += rest
             page.practise(False, only)

@@ -135,7 +135,7 @@ def check_rebuilt(drill, spec, learner, samples, units):
             unit = tile * length + t
             state = np.zeros_like(state) if rows.begins[unit, lane] else state
             logits, value, state = ours.step(rows.obs[unit, :, lane], state)
-            if drill.spec["masked"]:
+            if drill.spec.masked:
                 bits = rows.mask[unit, :, lane][:, None] >> np.arange(32, dtype=np.uint32) & 1
                 logits = np.where(bits.ravel()[: spec.n_actions] != 0, logits, -1e9)
             log_probs = logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
@@ -147,7 +147,7 @@ class TestRollouts:
     @pytest.mark.parametrize("drill", [LAMP, compile_drill(Maze)], ids=lambda drill: drill.name)
     def test_states_go_on_and_are_empty_where_an_episode_begins(self, drill):
         """Masked drills, too; units that are no multiple of a block."""
-        spec = PolicySpec((drill.spec["n_obs"], 8, -5, drill.spec["n_actions"] + 1))
+        spec = PolicySpec((drill.spec.n_obs, 8, -5, drill.spec.n_actions + 1))
         learner, games, samples = played(TrainConfig.from_values(SMALL), drill, spec, rollouts=3)
         assert samples.length == 12 and len(games.trainable) == 2 * 12
         assert samples.begins.any() and samples.states.any()
@@ -185,8 +185,8 @@ class TestRollouts:
     def test_players_of_matches_remember(self):
         """Each action of a match is the likeliest of the network in numpy, which saw the match from its beginning."""
         drill = compile_drill(Ball)
-        game, spec = drill.game(), PolicySpec((drill.spec["n_obs"], 8, -5, drill.spec["n_actions"] + 1))
-        other = PolicySpec((drill.spec["n_obs"], 8, 6, -3, drill.spec["n_actions"] + 1), "relu")
+        game, spec = drill.game(), PolicySpec((drill.spec.n_obs, 8, -5, drill.spec.n_actions + 1))
+        other = PolicySpec((drill.spec.n_obs, 8, 6, -3, drill.spec.n_actions + 1), "relu")
         players = [
             Player(POLICY, each.layers, ACTIVATIONS[each.activation], random_weights(each, k))
             for k, each in enumerate((spec, other))
@@ -207,7 +207,7 @@ class TestRollouts:
                     assert logits[taken] > logits.max() - 1e-4, (k, t, side)
                     tiles["action"][0, side, 0] = taken
                 game.decide(tiles)
-                game.tick(tiles, drill.spec["action_repeat"])
+                game.tick(tiles, drill.spec.action_repeat)
             assert found.length[k] > 20
 
 
@@ -391,7 +391,7 @@ class TestEnvironments:
     def test_an_environments_sequences_are_rebuilt(self, world):
         """The divergence from the policy that played is nothing before the first step."""
         environment = described(f"gym:tests.harness.games.gym_worlds:{world}-v0")
-        values = {**environment.spec["training"], **SMALL, "normalize_observations": False}
+        values = {**environment.spec.training, **SMALL, "normalize_observations": False}
         config = TrainConfig.from_values(values)
         spec = PolicySpec.for_config(environment.spec, config)
         learner = RecurrentGymPPO(spec, environment.actions, "gaussian", seed=0)
@@ -427,7 +427,7 @@ class TestEnvironments:
     def test_a_policy_of_an_environment_remembers(self):
         environment = described(RECALL)
         spec = PolicySpec.for_drill(environment.spec, (8,), memory=4)
-        given = (spec.layers, "tanh", random_weights(spec), environment.spec["environment"], "gaussian")
+        given = (spec.layers, "tanh", random_weights(spec), environment.spec.environment.to_json(), "gaussian")
         policy = gym_policy(*given)
         assert isinstance(policy, RecurrentGymPolicy)
         dark = np.zeros((1, 2), np.float32)
@@ -505,7 +505,7 @@ class TestRefusals:
         with Trainer("lamp", resume=path, memory=32) as trainer:
             assert trainer.config.memory == 32 and trainer.latest_policy().layers == (2, 32, -32, 4)
         ball = compile_drill(Ball)
-        shape = PolicySpec((ball.spec["n_obs"], 8, -4, ball.spec["n_actions"] + 1))
+        shape = PolicySpec((ball.spec.n_obs, 8, -4, ball.spec.n_actions + 1))
         other = dataclasses.replace(
             saved, drill="ball", rules_hash=ball.rules_hash, layers=shape.layers, weights=shape.untrained(0)
         )

@@ -19,6 +19,7 @@ from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import Policy, PolicySpec
 from dshq_widget.runtime.opponents import left_out
 from tests.harness.games.search_drills import SmallMaze
+from tests.harness.games.specs import NOTHING
 
 FEW = SpoSettings(
     num_particles=8, search_depth=2, replay_buffer_size=32 * 40, sample_sequence_length=8, sample_batch_size=32
@@ -73,7 +74,7 @@ class TestDuals:
 
 class TestReplay:
     def replay(self, size=32 * 12, length=4, spec=None):
-        spec = spec or {"n_obs": 3, "n_actions": 40, "time_limit": 20, "action_repeat": 2, "masked": True}
+        spec = spec or dataclasses.replace(NOTHING, n_obs=3, n_actions=40, time_limit=20, action_repeat=2, masked=True)
         return Replay(spec, 2, size, 4, length)
 
     def test_sequences_begin_anywhere_that_is_whole(self):
@@ -146,7 +147,7 @@ class TestGames:
 
     def test_an_episode_out_of_time_keeps_what_it_saw_last(self):
         games, learner, config, _ = parts("cartpole", decisions=2)  # nobody sees its clock
-        games.tiles["ticks"] = games.drill.spec["time_limit"] - games.drill.spec["action_repeat"]
+        games.tiles["ticks"] = games.drill.spec.time_limit - games.drill.spec.action_repeat
         row = games.replay.row()
         games.next(learner, config.replace({"rollout_length": 1}), 0)
         assert games.replay.over[row].all()

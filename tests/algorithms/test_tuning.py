@@ -67,7 +67,7 @@ def test_fitting_twice_changes_nothing():
 @pytest.mark.parametrize("memory", [0.03 * GB, 0.1 * GB, GB, 64 * GB])
 @pytest.mark.parametrize("n_obs", [28, 4000])
 def test_samples_fit_into_the_memory(memory, n_obs):
-    spec = {**BALL, "n_obs": n_obs}
+    spec = dataclasses.replace(BALL, n_obs=n_obs)
     config = fitted(of_drill(spec), spec, (), Machine(64, memory))
     room = memory * fitting.SAMPLE_SHARE
     assert config.rollout_length == 1 or fitting.sample_bytes(spec, config.num_envs, config.rollout_length) <= room
@@ -124,7 +124,7 @@ def test_rates_are_kept_by_machine_version_and_rules(tmp_path, monkeypatch):
     assert tuning.recall(BALL, config, machine) is None
     tuning.remember(EVEN, BALL, config, machine)
     assert tuning.recall(BALL, config, machine) == EVEN
-    assert tuning.recall({**BALL, "rules_hash": "other"}, config, machine) is None
+    assert tuning.recall(dataclasses.replace(BALL, rules_hash="other"), config, machine) is None
     assert tuning.recall(BALL, config.replace({"num_envs": 2048}), machine) is None
     assert tuning.recall(BALL, config, Machine(8, 8 * GB)) is None
     tuning.remember(dataclasses.replace(CROWDED, busy=0.5), BALL, config, machine)

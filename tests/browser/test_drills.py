@@ -2,6 +2,7 @@
 
 import pytest
 
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tests.browser.conftest import OpenPage
@@ -14,12 +15,12 @@ ACTION = 'import struct; print("plays", struct.unpack_from("<i", w.snapshot["sta
 """Of side 0: the fifth word of every state. The page sends its state about once a second."""
 
 
-def played_by(spec: dict, code: str) -> int:
+def played_by(spec: DrillSpec, code: str) -> int:
     """The action of one key alone: the other choices keep their first option."""
-    choice, option = spec["keys"][code]
+    choice, option = spec.keys[code]
     action = 0
-    for row in spec["actions"]:
-        action = action * len(row["options"]) + (row["options"].index(option) if row["name"] == choice else 0)
+    for each in spec.actions:
+        action = action * len(each.options) + (each.options.index(option) if each.name == choice else 0)
     return action
 
 
@@ -36,8 +37,8 @@ def test_every_drill_plays_in_the_page(plain_chromium, open_page: OpenPage, name
     assert widget.colours(before) > 3, name
     widget.until(widget.picture, lambda now: now != before, 60, f"{name} to be drawn anew")
 
-    if spec["keys"]:
-        code = list(spec["keys"])[-1]
+    if spec.keys:
+        code = list(spec.keys)[-1]
         wanted = f"plays {played_by(spec, code)}"
         widget.control("mode").select_option("human_vs_ai")
         widget.canvas.focus()

@@ -177,7 +177,7 @@ def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(slider,
     assert main.main(command) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     means = f"{said['return_mean_random']:.2f} by random play, {said['return_mean_scripted']:.2f} by "
-    assert line.startswith(f"on the same seeds: {means}{drill.spec['baselines'][0]}")
+    assert line.startswith(f"on the same seeds: {means}{drill.spec.baselines[0]}")
 
 
 def test_a_drill_without_a_script_has_random_play_to_compare_with():

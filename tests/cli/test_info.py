@@ -19,11 +19,11 @@ from tests.harness.command import answer, dshq
 @pytest.mark.parametrize("name", ["ball", "maze"])
 def test_every_number_that_a_network_reads_and_says_has_a_meaning(name):
     found, spec = answer("info", name), compile_drill(drills[name]).spec
-    assert [row["index"] for row in found["observations"]] == list(range(spec["n_obs"]))
+    assert [row["index"] for row in found["observations"]] == list(range(spec.n_obs))
     assert set(found["observations"][0]) == {"index", "name", "scale", "unit"}
-    assert [row["index"] for row in found["actions"]] == list(range(spec["n_actions"]))
-    assert len({tuple(row.items()) for row in found["actions"]}) == spec["n_actions"]
-    assert {row["name"] for row in found["rewards"]} == {term["name"] for term in spec["terms"]}
+    assert [row["index"] for row in found["actions"]] == list(range(spec.n_actions))
+    assert len({tuple(row.items()) for row in found["actions"]}) == spec.n_actions
+    assert {row["name"] for row in found["rewards"]} == {term.name for term in spec.terms}
 
 
 def test_the_number_of_an_action_is_the_one_that_games_take():

@@ -1,5 +1,7 @@
 """A match as a film: scenes painted with numpy, the best match found and played again, GIFs as others read them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,9 @@ from dshq_widget.drill import palette
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch, compiled
 from dshq_widget.env.picture import BOX, CIRCLE, LINE, RING, TAG, Painter
+from tests.harness.games.specs import NOTHING
 
-SPEC = {"world": [-10, -5, 10, 5], "palette": ["ink", "player0", "mat"], "tags": ["GO"]}
+SPEC = dataclasses.replace(NOTHING, world=(-10, -5, 10, 5), palette=("ink", "player0", "mat"), tags=("GO",))
 INK, PLAYER0, MAT = range(3)
 DARK = tuple(round(255 * value) for value in palette.rgba(palette.PAINTS["ink"].light)[:3])
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("path", "written"),
     [
+        ("js/contract/game.ts", tables.game_ts),
         ("js/contract/tables.ts", tables.tables_ts),
         ("js/trainer/tables.ts", tables.trainer_ts),
         ("docs/contract.md", tables.contract_md),
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_generated_files_are_up_to_date(path, written):
-    assert (ROOT / path).read_text() == written(), "run `python -m tools.tables`"
+    assert (ROOT / path).read_text() == written(), "run `make tables`"
 
 
 def test_shape_hash_and_blob_size():

@@ -439,7 +439,7 @@ def test_time_is_up_is_the_end_and_a_draw(game):
     act(game, state, 0)
     assert (game.observe(state)[:, :, 27] == 1).all()
     game.tick(state, TIME_LIMIT - 4)
-    draw = [term["name"] for term in game.spec["terms"]].index("draw")
+    draw = [term.name for term in game.spec.terms].index("draw")
     assert not game.status(state)[0].any() and not game.terms(state)[:, :, draw].any()
     game.tick(state, 4)
     terminated, winner = game.status(state)
@@ -465,7 +465,7 @@ def test_starts_are_free_of_overlaps(game, practice):
 def test_shared_potentials_are_opposite_and_bounded(game):
     state = game.new(64, seed=6, practice=True)
     terms = game.terms(state)
-    names = [term["name"] for term in game.spec["terms"]]
+    names = [term.name for term in game.spec.terms]
     to_goal = terms[:, :, names.index("ball_to_goal")]
     assert np.array_equal(to_goal[:, 0], -to_goal[:, 1])
     assert abs(to_goal).max() <= 1

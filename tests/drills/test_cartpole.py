@@ -87,8 +87,8 @@ def test_whole_episodes_are_gymnasiums(game, reference):
 
 def test_the_balancer_stands_for_all_500_steps(drill, game):
     """The time limit truncates: nobody has fallen, and the episode counts as won."""
-    assert drill.spec["time_limit"] == 500
-    assert drill.spec["tick_rate"] == 50
+    assert drill.spec.time_limit == 500
+    assert drill.spec.tick_rate == 50
     tiles = game.new(4, seed=5)
     for _ in range(500):
         tiles["action"] = game.actions(tiles, "balancer")

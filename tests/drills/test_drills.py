@@ -27,8 +27,8 @@ def test_contract(subject, name):
         assert CHECKS[name](subject)
     except Impossible as reason:
         excused = {
-            "mirror": not subject.spec["mirrored"],
-            "winners": subject.spec["sides"] == 1,
+            "mirror": not subject.spec.mirrored,
+            "winners": subject.spec.sides == 1,
             "javascript": not shutil.which("node"),
         }
         assert excused.get(name), f"a built-in drill can be checked for this: {reason}"
@@ -37,7 +37,7 @@ def test_contract(subject, name):
 @pytest.mark.parametrize("name", drills)
 def test_suggested_settings_are_valid_and_may_be_overridden(name):
     spec = compile_drill(drills[name]).spec
-    for each, own in spec["algorithm_settings"].items():
+    for each, own in spec.algorithm_settings.items():
         algorithm = algorithms.get(each)
         assert algorithm.suggested(spec) == own
         found = algorithm.read(own)

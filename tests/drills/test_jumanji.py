@@ -33,7 +33,7 @@ def played(name):
         game.tick(tiles)
         over = game.status(tiles)[0]
         yield before, mask, tiles.copy()[0], game.terms(tiles)[0, 0, 0], over[0]
-        game.reset(tiles, over | (tiles["ticks"] >= game.spec["time_limit"]))
+        game.reset(tiles, over | (tiles["ticks"] >= game.spec.time_limit))
 
 
 def reference(name, change):

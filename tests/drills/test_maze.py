@@ -94,7 +94,7 @@ def test_moves_go_where_there_is_no_wall(game, who):
             assert tiles["walker"][0, lane] == wanted
             arrived = wanted == tiles["target"][0, lane]
             assert paid[lane] == arrived
-            assert over[lane] == (arrived or tiles["ticks"][0, lane] >= game.spec["time_limit"]), "time is an end, too"
+            assert over[lane] == (arrived or tiles["ticks"][0, lane] >= game.spec.time_limit), "time is an end, too"
         arrivals += int(paid.sum())
         game.reset(tiles, (over | (tiles["ticks"][0] >= 100))[None])
     assert arrivals > 4

@@ -21,7 +21,7 @@ from dshq_widget.drills.territory_units import (
 from dshq_widget.training.trainer import Trainer
 
 SPEC = compile_drill(Territory).spec
-TERMS = [term["name"] for term in SPEC["terms"]]
+TERMS = [term.name for term in SPEC.terms]
 WAIT = 0
 
 
@@ -76,7 +76,7 @@ def moments(game, decisions, seed=3, tiles=4, who=("random", "raider", "hunter")
     for k in range(decisions):
         decide(game, state, game.actions(state, who[k % len(who)]))
         yield state
-        game.reset(state, state["ticks"] >= SPEC["time_limit"])
+        game.reset(state, state["ticks"] >= SPEC.time_limit)
 
 
 # -- an episode's begin

@@ -118,7 +118,7 @@ def test_the_last_decision_is_worth_what_the_end_pays():
     games = Rollouts(
         game, spec, network.layers, mlp.ACTIVATIONS["tanh"], games=64, length=8, shares={"self": 1.0}, seed=0
     )
-    samples, stats = Samples.new(games.units, spec["n_obs"]), games.new_stats()
+    samples, stats = Samples.new(games.units, spec.n_obs), games.new_stats()
     for _ in range(150):
         games.play(mlp.pack(games.plan, learner.blob()), samples, stats, gamma=0.995, gae_lambda=0.95)
         games.advance()
@@ -135,7 +135,7 @@ def test_every_face_says_terminated_where_players_see_the_clock():
     many.reset(seed=0)
     parallel.reset(seed=0)
     for batch in (env._vector.batch, many.batch, parallel.batch):
-        batch.tiles["ticks"] = batch.spec["time_limit"] - batch.spec["action_repeat"]
+        batch.tiles["ticks"] = batch.spec.time_limit - batch.spec.action_repeat
     assert env.step(0)[2:4] == (True, False)
     assert many.step([0, 0])[2].all()
     ended = parallel.step(dict.fromkeys(parallel.agents, 0))

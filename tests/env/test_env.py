@@ -110,7 +110,7 @@ def test_rewards_sum_their_terms_and_shaping_telescopes():
     batch = Batch("ball", 32, 5, gamma=1.0)
     rng = np.random.default_rng(5)
     start = batch.game.terms(batch.tiles).copy()
-    terms = len(batch.spec["terms"])
+    terms = len(batch.spec.terms)
     total = np.zeros((32, 2, terms))
     for _ in range(30):
         reward, paid, _, _ = batch.step(rng.integers(0, 30, (32, 2)))

@@ -79,7 +79,7 @@ def test_an_id_finds_every_drill_and_passes_the_checker(name):
     env = gym.make(environment_id(name), render_mode="rgb_array")
     assert env.spec.reward_threshold == drills[name].target
     spec = env.unwrapped._vector.batch.spec
-    assert env.metadata["render_fps"] == spec["tick_rate"] / spec["action_repeat"]
+    assert env.metadata["render_fps"] == spec.tick_rate / spec.action_repeat
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
@@ -87,7 +87,7 @@ def test_an_id_finds_every_drill_and_passes_the_checker(name):
     picture = env.render()
     assert picture.dtype == np.uint8 and picture.shape[1:] == (480, 3)
     many = gym.make_vec(environment_id(name), num_envs=3, vectorization_mode="vector_entry_point")
-    assert many.reset(seed=0)[0].shape == (3, spec["n_obs"])
+    assert many.reset(seed=0)[0].shape == (3, spec.n_obs)
 
 
 @pytest.mark.parametrize("order", ["dshq_widget, gymnasium", "gymnasium, dshq_widget", "gymnasium"])
@@ -99,7 +99,7 @@ def test_ids_are_there_whatever_is_imported_first(order):
 
 
 def test_the_default_is_the_match_by_the_rules():
-    shaped = [k for k, term in enumerate(make("ball")._vector.batch.spec["terms"]) if term["kind"] == "potential"]
+    shaped = [k for k, term in enumerate(make("ball")._vector.batch.spec.terms) if term.kind == "potential"]
     for env in (make("ball")._vector.batch, make_vec("ball", 3).batch, make_parallel("ball").batch):
         assert (env.tiles["practice"] == 0).all() and (env.weights[shaped] == 0).all()
     asked = make_vec("ball", 3, practice=True, shaping=True).batch

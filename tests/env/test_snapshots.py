@@ -36,7 +36,7 @@ def test_copies_play_as_the_games_themselves(name):
     ids, rng = kept.snapshot(games), np.random.default_rng(0)
     going = np.ones(len(games), bool)
     for _ in range(40):
-        actions = rng.integers(0, batch.spec["n_actions"], (batch.num_games, batch.sides))
+        actions = rng.integers(0, batch.spec.n_actions, (batch.num_games, batch.sides))
         rewards, _, terminated, truncated = batch.step(actions)
         made = kept.simulate_batch(ids, actions[games])
         wanted = (batch.observe(), rewards, terminated, truncated, batch.mask())
@@ -54,7 +54,7 @@ def test_playing_a_copy_changes_nothing_but_the_copy(name):
     kept = Snapshots(batch)
     ids = kept.snapshot(range(20))
     tiles, states = batch.tiles.copy(), kept.states(ids)
-    actions = batch.like(20).scripted("idle") + batch.spec["n_actions"] - 1
+    actions = batch.like(20).scripted("idle") + batch.spec.n_actions - 1
     first, again = kept.simulate_batch(ids, actions), kept.simulate_batch(ids, actions)
     assert same(first[:-1], again[:-1])
     assert not np.intersect1d(first.state_ids, again.state_ids).size
@@ -69,7 +69,7 @@ def test_every_copy_of_one_state_goes_its_own_way(name):
     batch = started(name)
     kept = Snapshots(batch)
     one, other = kept.snapshot([4, 5])
-    actions = np.random.default_rng(2).integers(0, batch.spec["n_actions"], (17, batch.sides))
+    actions = np.random.default_rng(2).integers(0, batch.spec.n_actions, (17, batch.sides))
     together = kept.simulate_batch([one] * 16, actions[:16])
     beside = kept.simulate_batch([other] + [one] * 16, np.roll(actions, 1, 0))
     assert same(together[:-1], [rows[1:] for rows in beside[:-1]])
@@ -111,8 +111,8 @@ def test_what_is_over_stays_as_it_is(name):
     kept = Snapshots(batch)
     ids, rng = kept.snapshot(range(20)), np.random.default_rng(1)
     before = None
-    for _ in range(batch.spec["time_limit"] // batch.spec["action_repeat"] + 2):
-        made = kept.simulate_batch(ids, rng.integers(0, batch.spec["n_actions"], (20, batch.sides)))
+    for _ in range(batch.spec.time_limit // batch.spec.action_repeat + 2):
+        made = kept.simulate_batch(ids, rng.integers(0, batch.spec.n_actions, (20, batch.sides)))
         if before is not None:
             over = before.terminated | before.truncated
             assert (made.rewards[over] == 0).all()
@@ -143,7 +143,7 @@ def search(kept, roots, rng, particles=16, depth=4):
     """What a search does with states: copies play on at random and are drawn anew, the others are let go."""
     ids = np.repeat(roots, particles)
     for level in range(depth):
-        actions = rng.integers(0, kept.batch.spec["n_actions"], (len(ids), kept.batch.sides))
+        actions = rng.integers(0, kept.batch.spec.n_actions, (len(ids), kept.batch.sides))
         made = kept.simulate_batch(ids, actions).state_ids
         if level:
             kept.release_batch(ids)

@@ -51,7 +51,7 @@ def test_a_step_says_what_arrays_say(name, autoreset):
         env = DrillVectorEnv(name, GAMES, opponent=opponent, autoreset=autoreset, practice=True, shaping=True, seed=5)
         reference = Reference(env, autoreset == "same_step")
         for batch in (env.batch, reference.batch):
-            batch.tiles["ticks"] = batch.spec["time_limit"] - batch.spec["action_repeat"] * np.arange(1, 17)
+            batch.tiles["ticks"] = batch.spec.time_limit - batch.spec.action_repeat * np.arange(1, 17)
         rng, repeat = np.random.default_rng(3), env.learning
         ended = 0
         for _ in range(STEPS):
@@ -63,8 +63,8 @@ def test_a_step_says_what_arrays_say(name, autoreset):
             assert np.array_equal(seen, found["seen"]) and np.array_equal(rewards, found["rewards"])
             assert np.array_equal(terminated, np.repeat(found["terminated"], repeat))
             assert np.array_equal(truncated, np.repeat(found["truncated"], repeat))
-            for k, term in enumerate(env.batch.spec["terms"]):
-                assert np.array_equal(infos[f"reward_{term['name']}"], reference.rows(found["terms"])[:, k])
+            for k, term in enumerate(env.batch.spec.terms):
+                assert np.array_equal(infos[f"reward_{term.name}"], reference.rows(found["terms"])[:, k])
             if env.batch.game.masked:
                 assert infos["action_mask"].dtype == np.int8 and np.array_equal(infos["action_mask"], found["mask"])
             assert ("winner" in infos) == found["done"].any()

@@ -21,7 +21,7 @@ def some(name, seed):
 @pytest.mark.parametrize(("name", "seed"), [some(name, seed) for name in sorted(drills) for seed in SEEDS])
 def test_same_bits(name, seed):
     drill = compile_drill(drills[name])
-    ticks = max(3000, drill.spec["time_limit"])
+    ticks = max(3000, drill.spec.time_limit)
     cpu, js = trace(drill, ticks, seed, "cpu"), trace(drill, ticks, seed, "js")
     assert {**cpu, "backend": ""} == {**js, "backend": ""}
     assert cpu["episodes"] >= 16
@@ -32,7 +32,7 @@ def test_same_bits(name, seed):
 )
 def test_same_bits_in_webassembly(name):
     drill = compile_drill(drills[name])
-    ticks = max(1200, 2 * drill.spec["time_limit"])
+    ticks = max(1200, 2 * drill.spec.time_limit)
     cpu, wasm = trace(drill, ticks, 2**32 - 9, "cpu"), trace(drill, ticks, 2**32 - 9, "wasm")
     assert {**cpu, "backend": ""} == {**wasm, "backend": ""}
     assert cpu["episodes"] >= 16

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(needs_webgpu(), reason="no Chromium and no wgpu"
 )
 def test_every_drill(name):
     drill = compile_drill(drills[name])
-    found = trace(drill, 120 * drill.spec["action_repeat"], seed=5, backend="wgsl")
+    found = trace(drill, 120 * drill.spec.action_repeat, seed=5, backend="wgsl")
     assert found["games"] >= 512 and found["adapter"]
     assert found["max_abs_error"] <= CLOSE and found["views_max_abs_error"] <= CLOSE
     assert found["unequal"] == 0

@@ -47,7 +47,7 @@ def replay(compiled, learner, play, words, running, found):
     game, tiles, policy = twin.game, twin.tiles, Policy(learner.spec.layers, "tanh", learner.blob())
     rows = play.rows.cpu().numpy()
     side, number = rows // n, rows % n
-    terms = {term["name"]: k for k, term in enumerate(spec["terms"])}
+    terms = {term.name: k for k, term in enumerate(spec.terms)}
 
     def per_game(array):  # [tiles, ..., 16] -> [n, ...]
         return np.moveaxis(array, -1, 1).reshape(n, *array.shape[1:-1])
@@ -70,26 +70,26 @@ def replay(compiled, learner, play, words, running, found):
         assert np.take_along_axis(mask, action[:, None], -1).all()
         assert np.allclose(found["log_prob"][t], np.take_along_axis(log_probs, action[:, None], -1)[:, 0], atol=2e-5)
         assert np.allclose(found["value"][t], policy.forward(obs)[1], atol=2e-5)
-        chosen = np.zeros((n, spec["sides"]), np.int32)
+        chosen = np.zeros((n, spec.sides), np.int32)
         for group in play.groups:
             if group.kind not in (SELF, IDLE):
                 some = slice(group.begin // 16, group.end // 16)
-                who = "random" if group.kind == RANDOM else spec["baselines"][group.kind]
+                who = "random" if group.kind == RANDOM else spec.baselines[group.kind]
                 scripted = game.actions(tiles[some], who)
-                chosen[group.begin : group.end] = np.moveaxis(scripted, -1, 1).reshape(-1, spec["sides"])
+                chosen[group.begin : group.end] = np.moveaxis(scripted, -1, 1).reshape(-1, spec.sides)
         chosen[number, side] = action
-        tiles["action"] = np.moveaxis(chosen.reshape(-1, 16, spec["sides"]), 1, -1)
+        tiles["action"] = np.moveaxis(chosen.reshape(-1, 16, spec.sides), 1, -1)
         before = per_game(game.terms(tiles))
         game.decide(tiles)
-        game.tick(tiles, spec["action_repeat"])
+        game.tick(tiles, spec.action_repeat)
         after = per_game(game.terms(tiles))
-        weights = np.array([term["weight"] for term in spec["terms"]])
-        shaped = np.array([term["kind"] == "potential" for term in spec["terms"]])
+        weights = np.array([term.weight for term in spec.terms])
+        shaped = np.array([term.kind == "potential" for term in spec.terms])
         paid = np.where(shaped, GAMMA * after - before, after) * weights
         assert np.allclose(found["reward"][t], paid.sum(-1)[number, side], atol=1e-5)
         paid_all += paid[number, side].sum(0)
         terminated, winner = (x.reshape(n) for x in game.status(tiles))
-        over = terminated | (tiles["ticks"].reshape(n) >= spec["time_limit"])
+        over = terminated | (tiles["ticks"].reshape(n) >= spec.time_limit)
         assert np.array_equal(found["terminated"][t], terminated[number])
         assert np.array_equal(found["truncated"][t], (over & ~terminated)[number])
         final_value[t] = np.where((over & ~terminated)[number], policy.forward(seen())[1], 0)
@@ -111,7 +111,7 @@ def replay(compiled, learner, play, words, running, found):
     stats = found["stats"]
     assert np.array_equal(stats[[EPISODES, WINS_0, WINS_1, DRAWS]], ended)
     assert stats[RETURNS] == len(sums) and stats[RETURN_SUM] == pytest.approx(sum(sums), abs=1e-2)
-    assert stats[EPISODES] <= stats[DECISIONS] <= ended[0] * -(-spec["time_limit"] // spec["action_repeat"])
+    assert stats[EPISODES] <= stats[DECISIONS] <= ended[0] * -(-spec.time_limit // spec.action_repeat)
     assert stats[len(STATS) :] == pytest.approx(paid_all, abs=2e-2)
 
 
@@ -130,7 +130,7 @@ def test_every_array_is_what_the_rules_say(drill, shares, games, device):
     for _ in range(2):
         words, running = play.games.words(), play.running.cpu().numpy().copy()
         replay(compiled, learner, play, words, running, host(play.next()))
-    assert learner.forward(play.rollout.obs[0], None)[0].shape == (len(play.rows), compiled.spec["n_actions"])
+    assert learner.forward(play.rollout.obs[0], None)[0].shape == (len(play.rows), compiled.spec.n_actions)
 
 
 IN_THE_SIMULATOR = """

@@ -16,7 +16,7 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.gyms.environment import Environment
+from dshq_widget.gyms.environment import Environment, EnvironmentSpec
 from dshq_widget.gyms.evaluate import evaluate_environment
 from dshq_widget.gyms.making import described, make
 from dshq_widget.policy import convolutions
@@ -48,15 +48,16 @@ def finish(trainer: Trainer, enough) -> None:
 
 def test_an_environment_says_what_a_drill_would():
     spec = described("gym:CartPole-v1").spec
-    assert (spec["n_obs"], spec["n_actions"], spec["sides"], spec["target"], spec["time_limit"]) == (4, 2, 1, 475, 500)
-    assert spec["tick_rate"] == 50, "its own frame rate"
-    assert json.loads(json.dumps(spec)) == spec, "it travels to the page and to files"
+    assert (spec.n_obs, spec.n_actions, spec.sides, spec.target, spec.time_limit) == (4, 2, 1, 475, 500)
+    assert spec.tick_rate == 50, "its own frame rate"
+    said = json.loads(json.dumps(spec.to_json()))
+    assert EnvironmentSpec.from_json(said) == spec, "it travels to the page and to processes"
 
 
 def test_observations_are_flattened_by_gymnasium():
     easy, several = described(WORLDS + "Easy-v0"), described(WORLDS + "Several-v0")
-    assert easy.spec["n_obs"] == 2 + 2 + 1, "one-hot, numbers, a bit"
-    assert several.spec["n_obs"] == 4
+    assert easy.spec.n_obs == 2 + 2 + 1, "one-hot, numbers, a bit"
+    assert several.spec.n_obs == 4
 
 
 @pytest.mark.parametrize(
@@ -369,7 +370,7 @@ def test_environments_in_processes_of_their_own_leave_none_behind():
 def test_pictures_are_read_through_the_standard_wrappers():
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     environment = described(WORLDS + "Pictures-v0")
-    assert environment.spec["pixels"] == [4, 84, 84]
+    assert environment.spec.pixels == [4, 84, 84]
     with Trainer(WORLDS + "Pictures-v0", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
@@ -382,7 +383,7 @@ def test_an_atari_game_is_read_and_learned_from(tmp_path):
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     with Trainer("gym:ALE/Pong-v5", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         spec = trainer.drill.spec
-        assert (spec["pixels"], spec["n_actions"], spec["tick_rate"]) == ([4, 84, 84], 6, 15)
+        assert (spec.pixels, spec.n_actions, spec.tick_rate) == ([4, 84, 84], 6, 15)
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
         assert trainer.metrics["updates"] >= 2
@@ -397,7 +398,7 @@ def test_an_atari_game_is_read_and_learned_from(tmp_path):
 def test_a_mujoco_robot_is_learned_from():
     pytest.importorskip("mujoco", reason="no mujoco here: pip install dshq-widget[mujoco]", exc_type=ImportError)
     with Trainer("gym:HalfCheetah-v5", rollout_length=32, epochs=2) as trainer:
-        assert trainer.drill.spec["n_actions"] == 12
+        assert trainer.drill.spec.n_actions == 12
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
         assert trainer.metrics["updates"] >= 2

@@ -1,5 +1,7 @@
 """How environments are made and what they start from: the settings of Atari games, repeated actions, recipes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}
 def atari_like(**settings) -> tuple[GymGames, GymPPO, TrainConfig]:
     """The environment Lives, taken for a game of Atari's."""
     plain = described(WORLDS + "Lives-v0")
-    environment = Environment(plain.spec | {"atari": True})
+    environment = Environment(dataclasses.replace(plain.spec, atari=True))
     config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 1.0, "gae_lambda": 1.0, **settings})
     learner = GymPPO(PolicySpec.for_config(environment.spec, config), environment.actions, "gaussian", seed=0)
     return GymGames(environment, config), learner, config
@@ -73,7 +75,7 @@ def test_an_action_is_repeated_in_training_evaluation_and_the_show(tmp_path):
         trainer.train_for(updates=1, progress=False)
         assert trainer.metrics["episode_length_mean"] == 2, "of ten steps"
         file, newest = trainer.save(tmp_path / "bot.dshq"), trainer.latest_policy()
-        job = {"environment": trainer.drill.spec["environment"], "fps": 1, "seed": 0}
+        job = {"environment": trainer.drill.spec.environment.to_json(), "fps": 1, "seed": 0}
         job |= kernel_show._fixed(newest, trainer.config)
     assert load_policy(file).environment["made"] == {"action_repeat": 5, "fire_on_reset": True}
     assert evaluate_environment(load_policy(file), WORLDS + "Easy-v0", 3)["episode_length_mean"] == 2
@@ -92,7 +94,7 @@ def test_settings_of_atari_games_are_shown_with_them_alone():
     plain = described("gym:CartPole-v1").spec
     of_atari = {"fire_on_reset", "life_ends_episode"}
     assert not of_atari & set(shown_settings(plain, "ppo")["schema"])
-    assert of_atari <= set(shown_settings({**plain, "atari": True}, "ppo")["schema"])
+    assert of_atari <= set(shown_settings(dataclasses.replace(plain, atari=True), "ppo")["schema"])
     assert "action_repeat" not in shown_settings(Trainer("cartpole").drill.spec, "ppo")["schema"]
 
 
@@ -131,7 +133,7 @@ def test_a_ball_is_served_where_a_life_begins():
     assert lives_after(150) == 5, "nobody serves"
     assert lives_after(150, fire_on_reset=True) < 4, "every ball is served, and missed"
     spec = described("gym:BreakoutNoFrameskip-v4").spec
-    assert (spec["atari"], spec["pixels"], spec["tick_rate"]) == (True, [4, 84, 84], 15)
+    assert (spec.atari, spec.pixels, spec.tick_rate) == (True, [4, 84, 84], 15)
 
 
 @pytest.mark.peers
@@ -139,7 +141,7 @@ def test_lives_are_counted_in_many_games_at_once():
     pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     environment = described("gym:BreakoutNoFrameskip-v4")
-    config = TrainConfig.from_values({**environment.spec["training"], "rollout_length": 48, "hidden_sizes": (16,)})
+    config = TrainConfig.from_values({**environment.spec.training, "rollout_length": 48, "hidden_sizes": (16,)})
     learner = GymPPO(PolicySpec.for_config(environment.spec, config), environment.actions, "gaussian", seed=0)
     games = GymGames(environment, config)
     assert (games.lives == 5).all()

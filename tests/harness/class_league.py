@@ -23,7 +23,7 @@ HOSTILE = (b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\
 def policy(seed: int, drill: str = "ball", hidden: int = 4, version: int = 1) -> checkpoint.Checkpoint:
     """A small network that never learned anything."""
     spec = drill_of(drill).spec
-    layers = (spec["n_obs"], hidden, spec["n_actions"] + 1)
+    layers = (spec.n_obs, hidden, spec.n_actions + 1)
     floats = sum((n + 1) * m for n, m in itertools.pairwise(layers))
     weights = np.random.default_rng(seed).normal(size=floats).astype(np.float32)
     return checkpoint.Checkpoint(drill, drill_of(drill).rules_hash, layers, "tanh", weights, version, 1000 * seed)

@@ -106,7 +106,7 @@ class Host:
     ) -> dict[str, int]:
         """`play` as `Rollouts.play` would call it; the addresses of what it writes."""
         spec = self._drill.spec
-        mask_verb = verb_names(spec).index("mask") if spec["masked"] else 0
+        mask_verb = verb_names(spec).index("mask") if spec.masked else 0
         written = {
             "tiles": self.put(games.tiles),
             "running": self.put(games.running),

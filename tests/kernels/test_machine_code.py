@@ -51,6 +51,6 @@ def test_what_is_missing_is_named(own_cache):
     with pytest.raises(RuntimeError, match="expected"):
         addresses("no LLVM code", ["double"])
     drill = compile_drill(Walk)
-    bare = CompiledDrill.from_json({"spec": drill.spec})
+    bare = CompiledDrill.from_json({"spec": drill.spec.to_json()})
     with pytest.raises(RuntimeError, match="no function 'reset'"):
         bare.game()

@@ -49,8 +49,8 @@ def noisy(spec, seed=0, **options):
 def rollout_of(spec, masked, rows=48, length=5, seed=0):
     """A rollout as a policy near `noisy`'s could have played it."""
     generator = torch.Generator(DEVICE).manual_seed(seed)
-    sizes = {"n_obs": spec.layers[0], "n_actions": spec.n_actions, "masked": masked, "terms": ()}
-    rollout = Rollout.new(length, rows, sizes, torch.device(DEVICE))
+    masks = spec.n_actions if masked else 0
+    rollout = Rollout.new(length, rows, spec.layers[0], masks, 0, torch.device(DEVICE))
     rollout.obs.normal_(generator=generator)
     rollout.action.random_(0, spec.n_actions, generator=generator)
     if masked:
@@ -81,7 +81,7 @@ def test_it_plays_what_the_policy_says(masked, activation):
     rows = torch.randperm(sides * games, generator=generator, device=DEVICE)[:150].sort().values
     flat, may = (x.transpose(1, 2).reshape(sides * games, -1)[rows] for x in (seen, allowed != 0))
     for weights in (None, other):
-        rollout = Rollout.new(2, 150, {"n_obs": 5, "n_actions": 3, "masked": masked, "terms": ()}, seen.device)
+        rollout = Rollout.new(2, 150, 5, 3 if masked else 0, 0, seen.device)
         for field in vars(rollout).values():
             field.fill_(1)
         chosen = torch.full((sides, games), -7, dtype=torch.int32, device=DEVICE)

@@ -31,8 +31,8 @@ for name in sys.argv[1:]:
     game, twin = drill.cuda_game(), drill.game()
     state, tiles = game.new(16, 5, practice=True), twin.new(1, 5, practice=True)
     few = cuda.to_device(game.words(state).T[:, :1].copy())
-    for side in range(drill.spec["sides"]):
-        tones = raster.shades(drill.spec, side), raster.view(drill.spec["world"])
+    for side in range(drill.spec.sides):
+        tones = raster.shades(drill.spec, side), raster.view(drill.spec.world)
         out = cuda.to_device(np.full((1, 1, raster.HEIGHT, raster.ROW_BYTES), 0xA5, np.uint8))
         raster.render_into(out, game, few, *map(cuda.to_device, tones))
         wanted = raster.frames(twin, tiles, drill.spec, side)[:1]

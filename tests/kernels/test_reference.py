@@ -40,7 +40,7 @@ def without_backend(result):
 def test_bits_are_those_of_machine_code(name):
     """States, observations, terms, masks, baselines, winners and chance; then what is drawn."""
     drill = compile_drill(EVERY[name])
-    ticks = CHEAP.get(name, 100 * drill.spec["action_repeat"])
+    ticks = CHEAP.get(name, 100 * drill.spec.action_repeat)
     runs = [without_backend(trace(drill, ticks, 2**32 - 9, backend)) for backend in ("cpu", "reference")]
     assert runs[0] == runs[1]
     compiled, reference = drill.game(reference=False), drill.game(reference=True)
@@ -55,9 +55,7 @@ def test_bits_are_those_of_machine_code(name):
 def test_bits_are_those_of_javascript(name):
     """The drills that no fast test compiles for this alone."""
     drill = compile_drill(EVERY[name])
-    runs = [
-        without_backend(trace(drill, 6 * drill.spec["action_repeat"], 3, backend)) for backend in ("js", "reference")
-    ]
+    runs = [without_backend(trace(drill, 6 * drill.spec.action_repeat, 3, backend)) for backend in ("js", "reference")]
     assert runs[0] == runs[1]
 
 

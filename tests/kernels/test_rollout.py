@@ -62,7 +62,7 @@ def play(rollouts, policy, parts=1, **options):
 def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
     """Plays the recorded actions through the game's verbs; checks every sample; returns the game-side statistics."""
     game, spec = compiled.game(), compiled.spec
-    sides = spec["sides"]
+    sides = spec.sides
     unit_of = {}
     for g, group in enumerate(rollouts.groups):
         for half in range(2):
@@ -104,16 +104,16 @@ def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
             assert np.allclose(samples.value[unit], value[t, tile, side], atol=2e-5)
         before = game.terms(tiles)
         game.decide(tiles)
-        game.tick(tiles, spec["action_repeat"])
+        game.tick(tiles, spec.action_repeat)
         after = game.terms(tiles)
         over, winner = game.status(tiles)
-        for k, term in enumerate(spec["terms"]):
-            if term["kind"] == "potential":
+        for k, term in enumerate(spec.terms):
+            if term.kind == "potential":
                 phi = after[:, :, k] if keep_terminal else np.where(over[:, None], 0, after[:, :, k])
-                reward[t] += term["weight"] * (GAMMA * phi - before[:, :, k])
+                reward[t] += term.weight * (GAMMA * phi - before[:, :, k])
             else:
-                reward[t] += term["weight"] * after[:, :, k]
-        terminated[t], truncated[t] = over, ~over & (tiles["ticks"] >= spec["time_limit"])
+                reward[t] += term.weight * after[:, :, k]
+        terminated[t], truncated[t] = over, ~over & (tiles["ticks"] >= spec.time_limit)
         final[t] = values(game.observe(tiles))
         done = over | truncated[t]
         ended += [done.sum(), (winner[done] > 0).sum(), (winner[done] < 0).sum(), (winner[done] == 0).sum()]
@@ -282,7 +282,7 @@ def test_kept_actions_lead_to_the_same_results():
         for t in range(kept.length[k]):
             tiles["action"][0, :, 0] = kept.actions[k, t]
             game.decide(tiles)
-            game.tick(tiles, spec["action_repeat"])
+            game.tick(tiles, spec.action_repeat)
         _, winner = game.status(tiles)
         assert winner[0, 0] * (1 - 2 * kept.side[k]) == kept.result[k]
 

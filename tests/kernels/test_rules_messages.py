@@ -330,7 +330,7 @@ def test_an_observation_that_is_not_written_is_named(observe, found, mend):
 
 @pytest.mark.parametrize("observe", [observes_by_branch, observes_somewhere])
 def test_observations_written_on_every_path_pass(observe):
-    assert compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX)).spec["n_obs"] == 6
+    assert compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX)).spec.n_obs == 6
 
 
 def returns_a_float(s, i, side):

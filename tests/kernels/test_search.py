@@ -29,7 +29,7 @@ class Searched:
     def __init__(self, drill, policy=None, games=16, seed=0, threads=1, **options):
         self.batch = Batch(drill, games, seed, practice=False)
         spec = self.batch.spec
-        self.policy = policy or constant_policy(spec, [0.0] * spec["n_actions"])
+        self.policy = policy or constant_policy(spec, [0.0] * spec.n_actions)
         self.how = how(**options)
         self.search = Search(
             self.batch.game,
@@ -58,7 +58,7 @@ class Searched:
 
     def targets(self):
         """q of every game, f64 (games, actions)."""
-        n = self.batch.spec["n_actions"]
+        n = self.batch.spec.n_actions
         action, weight = (
             array.transpose(0, 2, 1).reshape(-1, self.how.particles)
             for array in (self.search.action, self.search.weight)
@@ -130,7 +130,7 @@ def test_a_dead_particle_earns_nothing_more():
 def test_the_value_where_the_time_is_up_counts_and_where_it_terminated_it_does_not():
     for drill, wanted in ((Dice, 0.6 + 0.9 * 5 - 5), (OneChoice, 0.0 - 5)):
         spec = Batch(drill, 16).spec
-        always = [0.0] + [-80.0] * (spec["n_actions"] - 1)
+        always = [0.0] + [-80.0] * (spec.n_actions - 1)
         searched = Searched(drill, constant_policy(spec, always, value=5.0), depth=2, gamma=0.9, temperature=1.0)
         searched.batch.tiles["ticks"] = 9 if drill is Dice else 0
         searched.run()

@@ -13,7 +13,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec, initial_weights
 
 BALL = compile_drill(Ball)
-SPEC = PolicySpec((BALL.spec["n_obs"], 16, BALL.spec["n_actions"] + 1))
+SPEC = PolicySpec((BALL.spec.n_obs, 16, BALL.spec.n_actions + 1))
 LATEST, CROWNED = initial_weights(SPEC.layers, 1), initial_weights(SPEC.layers, 2)
 
 

@@ -401,7 +401,7 @@ def test_fixed_opponents_have_slots_behind_the_pools():
     config = TrainConfig(num_envs=128, opponents={"self": 0.25, "gold": 0.25, "pool": 0.375, "v7": 0.125})
     assert fixed_opponents(config, spec) == ("gold", "v7") and slot_count(config, spec) == 1 + 2
     assert opponent_shares(config, spec) == {SELF: 0.25, POLICY: 0.375, POLICY - 1: 0.25, POLICY - 2: 0.125}
-    named = {**spec, "baselines": ["v7", "gold"]}
+    named = dataclasses.replace(spec, baselines=("v7", "gold"))
     assert fixed_opponents(config, named) == (), "a script of that name is the script"
 
 

@@ -58,7 +58,7 @@ class Reader(Companion):
 
 def test_companions_read_a_rollout_before_its_memory_is_given_back():
     weights, source, reader = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames(), Reader()
-    drill = SimpleNamespace(name="nothing", spec={"terms": []})
+    drill = SimpleNamespace(name="nothing", spec=SimpleNamespace(terms=()))
     run = Run(
         Turns(10),
         {"limits": {"updates": 3}},

@@ -47,7 +47,7 @@ def small_rollouts(seed: int = 0) -> tuple[Rollouts, Samples, np.ndarray]:
     rollouts = make_rollouts(BALL, config, 64, seed, 1)
     layers = PolicySpec.for_config(SPEC, config).layers
     params = pack(rollouts.plan, network.initial_weights(layers, 0, False))
-    return rollouts, Samples.new(rollouts.units, SPEC["n_obs"]), params
+    return rollouts, Samples.new(rollouts.units, SPEC.n_obs), params
 
 
 def played(rollouts: Rollouts, samples: Samples, params: np.ndarray, times: int = 1) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The targets of a policy in training: one after another, and when each was beaten."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -8,8 +9,9 @@ from dshq_widget.contract.metrics import METRICS
 from dshq_widget.learning import targets
 from dshq_widget.learning.targets import Targets
 from dshq_widget.policy import ladder
+from tests.harness.games.specs import NOTHING
 
-BALL = {"name": "ball", "sides": 2, "baselines": ["chaser"]}
+BALL = dataclasses.replace(NOTHING, name="ball", sides=2, baselines=("chaser",))
 
 
 class Played(Targets):
@@ -60,6 +62,6 @@ def test_they_live_with_the_policy(play):
 def test_the_targets_of_a_drill():
     assert [target.name for target in ladder.targets(BALL)] == ["idle", "random", "chaser", *ladder.RUNGS]
     assert all(target.metric in METRICS and target.steps > 0 for target in ladder.targets(BALL))
-    own = ladder.targets({"name": "mine", "sides": 2, "baselines": []})
+    own = ladder.targets(dataclasses.replace(NOTHING, sides=2))
     assert [(target.name, target.steps) for target in own] == [("idle", 0.0), ("random", 0.0)]
-    assert ladder.targets({"name": "maze", "sides": 1, "baselines": []}) == ()
+    assert ladder.targets(NOTHING) == ()

@@ -1,23 +1,26 @@
 """Metrics as CSV and TensorBoard files: what was reported is what is read back."""
 
 import csv
+import dataclasses
 import os
 import struct
 
 import pytest
 
 from dshq_widget.cli.main import main
+from dshq_widget.contract.game_spec import Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
 from dshq_widget.learning.telemetry import tensorboard_events
 from dshq_widget.learning.telemetry.metrics_file import flat_name, read_metrics
 from dshq_widget.learning.telemetry.writers import Logs, columns, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.specs import NOTHING
 from tests.harness.processes.faults import SMALL
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-SPEC = {"terms": [{"name": "goal"}, {"name": "approach"}]}
+SPEC = dataclasses.replace(NOTHING, terms=(Term("goal", 1.0, "reward"), Term("approach", 1.0, "potential")))
 
 
 def lines(folder):
@@ -79,7 +82,7 @@ def test_both_files_hold_the_rows(tmp_path):
 def test_files_of_another_drill_are_not_mixed(tmp_path):
     Logs(str(tmp_path), SPEC).close()
     with pytest.raises(ValueError, match="choose another log_dir"):
-        Logs(str(tmp_path), {"terms": []})
+        Logs(str(tmp_path), NOTHING)
 
 
 def test_a_full_disk_is_said_once():

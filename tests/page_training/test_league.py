@@ -1,5 +1,6 @@
 """The page's league makes the choices of Python's where matches end alike: rivals, draws, champion, rows, tensors."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -7,12 +8,14 @@ import numpy as np
 import pytest
 
 from dshq_kernels.play.rollout import POLICY, RANDOM, Player
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import league
 from dshq_widget.learning.league import League
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget import page_protocol
+from tests.harness.games.specs import NOTHING
 from tests.harness.typescript import run
 
 LEAGUE = """
@@ -71,7 +74,9 @@ export function main({ drill, floats, seed, capacity, steps }: any) {
   });
 }
 """
-SPEC = {"name": "two", "sides": 2, "baselines": ["chaser", "keeper"], "time_limit": 1200, "action_repeat": 4}
+SPEC = dataclasses.replace(
+    NOTHING, name="two", sides=2, baselines=("chaser", "keeper"), time_limit=1200, action_repeat=4
+)
 FLOATS = PolicySpec((1, 1, 2), "tanh").floats
 DTYPES = {"F32": np.float32, "F64": np.float64, "U8": np.uint8}
 
@@ -97,7 +102,7 @@ def by_chance(monkeypatch):
     monkeypatch.setattr(league, "evaluate", matches_end)
 
 
-def fresh(seed: int, capacity: int | None = None, spec: dict[str, Any] = SPEC) -> League:
+def fresh(seed: int, capacity: int | None = None, spec: DrillSpec = SPEC) -> League:
     made = League(CompiledDrill(spec, "", "", ""), PolicySpec((1, 1, 2), "tanh"), seed)
     made.capacity = capacity or made.capacity
     return made
@@ -180,8 +185,8 @@ def close(mine: Any, theirs: Any, where: str = "") -> None:
         assert mine == theirs, where
 
 
-def given(seed: int, steps: list[list], capacity: int | None = None, spec: dict[str, Any] = SPEC) -> dict[str, Any]:
-    return {"drill": spec, "floats": FLOATS, "seed": seed, "capacity": capacity, "steps": steps}
+def given(seed: int, steps: list[list], capacity: int | None = None, spec: DrillSpec = SPEC) -> dict[str, Any]:
+    return {"drill": spec.to_json(), "floats": FLOATS, "seed": seed, "capacity": capacity, "steps": steps}
 
 
 @pytest.mark.parametrize(("seed", "capacity", "rounds"), [(0, 10, 40), (5, 12, 40), ((1 << 32) - 1, None, 30)])
@@ -213,19 +218,19 @@ def test_large_networks_have_a_smaller_pool():
     probe += "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }).capacity);"
     specs = [PolicySpec((9, width, 4), "tanh") for width in (4, 64, 2000, 5000, 30_000)]
     wanted = [League(CompiledDrill(SPEC, "", "", ""), spec, 0).capacity for spec in specs]
-    assert run(probe, {"drill": SPEC, "sizes": [spec.floats for spec in specs]}) == wanted
+    assert run(probe, {"drill": SPEC.to_json(), "sizes": [spec.floats for spec in specs]}) == wanted
     assert len(set(wanted)) > 2
 
 
 def test_a_drill_of_one_side_has_no_league():
-    spec = {**SPEC, "sides": 1}
+    spec = dataclasses.replace(SPEC, sides=1)
     state = written(played_out().state())
     steps = [["due", 1000, 10**9, 1], ["rows"], ["state"], ["save", state], ["rows"]]
     assert run(LEAGUE, given(0, steps, spec=spec)) == [False, [[], []], {}, "", [[], []]]
 
 
 def test_a_drill_without_baselines_has_one_pinned_player():
-    spec = {**SPEC, "baselines": []}
+    spec = dataclasses.replace(SPEC, baselines=())
     steps = [step for step in steps_of(4, 6) if step[0] != "save"]
     said, _ = played(fresh(4, spec=spec), steps)
     for mine, theirs in zip(said, run(LEAGUE, given(4, steps, spec=spec)), strict=True):

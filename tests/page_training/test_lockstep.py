@@ -84,7 +84,7 @@ def test_updates_are_the_same(name, relaxed):
     found = run(
         SOURCE,
         {
-            "spec": drill.spec,
+            "spec": drill.spec.to_json(),
             "learner": packed(learner_module(relaxed)),
             "drill": packed(drill.wasm(relaxed)),
             "values": config.to_json(),

@@ -1,7 +1,6 @@
 """Whole runs of the page's trainer, in Node: what they report, and files that go on in the page and in Python."""
 
 import base64
-import json
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ def page(drill, config, updates, file=b"", relaxed=True, scenes=()):
     found = run(
         SOURCE,
         {
-            "spec": drill.spec,
+            "spec": drill.spec.to_json(),
             "learner": base64.b64encode(learner_module(relaxed)).decode(),
             "drill": base64.b64encode(drill.wasm(relaxed)).decode(),
             "values": page_protocol.typed(config.to_json()),
@@ -131,8 +130,8 @@ def test_scenes_are_practised_and_measured():
 def test_numbers_that_are_not_finite_are_reported_and_mended():
     """Rewards that overflow: the run says so, reverts, and ends with a sentence in place of going on for ever."""
     drill, config = setting("approach", {"learning_rate": 1.0, "max_grad_norm": 0.0, "reward_weights": {}})
-    spec = json.loads(json.dumps(drill.spec))
-    for term in spec["terms"]:
+    spec = drill.spec.to_json()
+    for term in spec.terms:
         term["weight"] = 3e38
     with pytest.raises(AssertionError, match="training failed: it reverted to the last good weights 5 times in a row"):
         page(type("Drill", (), {"spec": spec, "wasm": drill.wasm})(), config, 40)

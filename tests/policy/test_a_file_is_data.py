@@ -158,7 +158,7 @@ def test_work_is_counted_and_bounded():
     assert networks.work((28, 64, 64, 31)) == 28 * 64 + 64 * 64 + 64 * 31 + 64 + 64 + 31
     for name in drills.drills:
         spec = compile_drill(drills.get(name)).spec
-        layers = (spec["n_obs"], *spec["front"], 1024, 1024, 1024, 1024, spec["n_actions"] + 1)
+        layers = (spec.n_obs, *spec.front, 1024, 1024, 1024, 1024, spec.n_actions + 1)
         assert networks.work(layers) < networks.MOST_WORK / 5, "any network of a drill of the package has room"
     assert networks.work(DAY_LONG) > networks.MOST_WORK
     floats = networks_floats(DAY_LONG)

@@ -10,6 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from dshq_kernels.network.layers import Grid, Pairs, Places, written
+from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.snake import Snake
@@ -167,8 +168,8 @@ def test_the_metadata_says_what_comes_out():
     ball = said(load_policy("ball:bronze"))
     drill = compile_drill(Ball)
     assert ball["drill"] == "ball" and ball["rules_hash"] == drill.rules_hash
-    assert json.loads(ball["action_names"]) == drill.spec["actions"]
-    assert json.loads(ball["observation_names"])[0] == drill.spec["observations"][0]["name"]
+    assert json.loads(ball["action_names"]) == to_plain(drill.spec.actions)
+    assert json.loads(ball["observation_names"])[0] == drill.spec.observations[0].name
     assert "action_mask" not in ball and json.loads(ball["outputs"]) == ["logits", "action", "value"]
     drill = compile_drill(Snake)
     layers = PolicySpec.for_drill(drill.spec, (8,)).layers

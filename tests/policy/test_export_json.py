@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from dshq_kernels.network.layers import Grid, Pairs, written
 from dshq_widget.cli.main import main
+from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.policy import checkpoint
@@ -44,9 +45,9 @@ def test_the_reader_of_the_page_computes_what_the_policy_computes(reader, tmp_pa
     obs = rng.standard_normal((50, spec.layers[0]), np.float32)
     found = np.array([reader["logits"](read, row.tolist()) for row in obs])
     np.testing.assert_allclose(found, policy.forward(obs)[0], rtol=1e-4, atol=2e-5)
-    sizes = [len(choice["options"]) for choice in drill.spec["actions"]]
+    sizes = [len(choice.options) for choice in drill.spec.actions]
     for row, taken in zip(obs, policy.act(obs, greedy=True), strict=True):
-        wanted = [c["options"][k] for c, k in zip(drill.spec["actions"], np.unravel_index(taken, sizes), strict=True)]
+        wanted = [c.options[k] for c, k in zip(drill.spec.actions, np.unravel_index(taken, sizes), strict=True)]
         assert list(reader["act"](read, row.tolist()).values()) == wanted
     allowed = [k == 7 for k in range(spec.n_actions)]
     found = reader["act"](read, obs[0].tolist(), allowed)
@@ -58,10 +59,9 @@ def test_the_reader_of_the_page_computes_what_the_policy_computes(reader, tmp_pa
 
 def test_it_names_what_goes_in_and_comes_out():
     drill, said = compile_drill(Ball), to_json(load_policy("ball:bronze"))
-    assert said["observations"] == drill.spec["observations"] and {"name", "scale", "unit"} == {
-        *said["observations"][0]
-    }
-    assert said["actions"] == drill.spec["actions"] and said["masked"] is False
+    assert said["observations"] == to_plain(drill.spec.observations)
+    assert {"name", "scale", "unit"} == {*said["observations"][0]}
+    assert said["actions"] == to_plain(drill.spec.actions) and said["masked"] is False
     assert (said["drill"], said["rules_hash"], said["activation"]) == ("ball", drill.rules_hash, "tanh")
     unknown = Policy((4, 3), "tanh", PolicySpec((4, 3)).untrained(0), {"drill": "mine"})
     assert "actions" not in to_json(unknown) and "observations" not in to_json(unknown)

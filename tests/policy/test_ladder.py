@@ -24,7 +24,7 @@ OLDER = Path(__file__).with_name("ball-of-older-rules.dshq")
 def test_a_critic_knows_that_the_match_is_over_soon(rung):
     """At kick-off with one decision left there is a draw to pay and nothing else: not goals on goals."""
     batch = Batch("ball", 64, practice=False)
-    batch.tiles["ticks"] = batch.spec["time_limit"] - batch.spec["action_repeat"]
+    batch.tiles["ticks"] = batch.spec.time_limit - batch.spec.action_repeat
     value = load_policy(f"ball:{rung}").forward(batch.observe())[1]
     assert abs(value.mean()) < 1.3, value.mean()
 

@@ -35,7 +35,7 @@ WIDGET = {
     "pixels": set(),
     "notebook": {"files"},
     "runtime": {"contract", "drill", "policy", "dshq_kernels"},
-    "gyms": {"policy", "runtime"},
+    "gyms": {"contract", "policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {

@@ -56,7 +56,7 @@ def test_only_one_side_has_a_target():
 )
 def test_baselines_solve_and_chance_does_not(name):
     drill = compile_drill(get(name))
-    solved = {who: evaluate_alone(drill, opponent(who, drill), 200) for who in (*drill.spec["baselines"], "random")}
+    solved = {who: evaluate_alone(drill, opponent(who, drill), 200) for who in (*drill.spec.baselines, "random")}
     chance = solved.pop("random")
     assert not chance["solved"]
     assert chance["return_min"] <= chance["ci95"][0] < chance["return_mean"] < chance["ci95"][1] < chance["return_max"]
@@ -85,7 +85,7 @@ def test_training_ends_with_the_policy_that_solved_it(name):
     """Judged again by other seeds, it is about as good."""
     with Trainer(name, seed=1) as trainer:
         trainer.start(until_solved=True)
-        target = trainer.drill.spec["target"]
+        target = trainer.drill.spec.target
         assert trainer.wait(return_mean=target, progress=False)
         assert trainer.join(PATIENCE)
         assert trainer.status == "stopped" and "solved" in trainer.status_text
@@ -126,4 +126,4 @@ def test_the_plain_layout_plays_it_too(name):
 
 def test_a_drill_without_a_target_has_none():
     assert Drill.target is None
-    assert compile_drill(get("ball")).spec["target"] is None
+    assert compile_drill(get("ball")).spec.target is None

@@ -149,7 +149,7 @@ def test_drawing_does_not_win_a_sweep(tmp_path):
     runs = [SweepRun(k, {"gamma": k}, 0, row[metric], "", row, {}) for k, row in enumerate([drawing, winning])]
     assert SweepResult(tmp_path, metric, sweeps._rises(metric), tuple(runs)).best.settings == {"gamma": 1}
     assert sweeps.default_metric(compile_drill(Bandit)) == "evaluated_return"
-    alone = dataclasses.replace(compile_drill(Ball), spec={**compile_drill(Ball).spec, "baselines": []})
+    alone = dataclasses.replace(compile_drill(Ball), spec=dataclasses.replace(compile_drill(Ball).spec, baselines=()))
     assert sweeps.default_metric(alone) == "win_share_random", "without a script there is no win_share"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from dshq_widget import algorithms
 from dshq_widget.contract import sections, settings
+from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.shown_settings import without_meaning
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 
@@ -39,7 +40,7 @@ def test_the_settings_that_an_algorithm_uses_are_those_that_its_sources_read(nam
 def test_the_page_gets_the_settings_of_the_algorithm(make, name, drill):  # noqa: F811
     widget = make(drill, algorithm=name)
     config = widget.config
-    unused = without_meaning(widget.drill["spec"])
+    unused = without_meaning(compiled(drill).spec)
     assert list(config["schema"]) == [key for key in algorithms.get(name).shared_settings if key not in unused]
     own, kind = config["algorithm"], algorithms.get(name).settings
     assert own["name"] == name and list(own["schema"]) == list(own["values"]) == list(own["defaults"])

@@ -243,7 +243,7 @@ def test_python_loads_a_policy(widget, tmp_path):
 
 
 def test_every_rung_plays_and_is_small():
-    rules = compile_drill(drills["ball"]).spec["rules_hash"]
+    rules = compile_drill(drills["ball"]).spec.rules_hash
     assert ladder.rungs("ball") == ladder.RUNGS
     for rung in ladder.RUNGS:
         policy = load_policy(f"ball:{rung}")

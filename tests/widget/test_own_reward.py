@@ -2,6 +2,7 @@
 
 import pytest
 
+from dshq_widget.contract.game_spec import Term
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drills import get
@@ -50,7 +51,7 @@ def test_the_same_game_pays_for_it_too():
     plain = compile_drill(Walk)
     paying = own_reward.paying(plain, "0.25")
     assert (paying.name, paying.rules_hash) == (plain.name, plain.rules_hash)
-    assert {"name": "own_reward", "weight": 1.0, "kind": "reward", "help": "0.25"} in paying.spec["terms"]
+    assert Term("own_reward", 1.0, "reward", "0.25") in paying.spec.terms
     assert own_reward.paying(own_reward.paying(paying, "0.5"), "").spec == plain.spec
     with pytest.raises(ValueError, match="did not come with the class"):
         own_reward.paying(CompiledDrill.from_json(plain.to_json()), "0.25")
@@ -93,7 +94,7 @@ def test_the_page_asks_is_answered_and_gets_the_rules(make):
 )
 def test_every_line_of_the_page_can_be_paid_for(drill, names):
     compiled = compile_drill(get(drill))
-    found = run(MEASURES, compiled.spec)
+    found = run(MEASURES, compiled.spec.to_json())
     assert [name for name, *_ in found] == names
     for _, line, cell in found:
         assert own_reward.check(compiled, line) == line

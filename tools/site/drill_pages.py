@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.settings import written
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
@@ -40,15 +39,13 @@ def descriptions(text: str) -> dict[str, str]:
     return {name: found[name][0].upper() + found[name][1:] for name in drills}
 
 
-def _page(spec: Mapping[str, Any], said: str) -> str:
-    name, title = spec["name"], spec["title"]
+def _page(spec: DrillSpec, said: str) -> str:
+    name, title = spec.name, spec.title
     said = said.replace("](../README.md)", "](../index.md)").replace("](architecture.md)", "](../architecture.md)")
     lead, _, rest = said.partition(". ")
     lead = lead.removesuffix(".") + "."
     rows = "".join(f"| {key} | {value} |\n" for key, value in facts(spec))
-    rewards = "".join(
-        f"| `{term['name']}` | {term['weight']:g} | {term['kind']} | {term['help']} |\n" for term in spec["terms"]
-    )
+    rewards = "".join(f"| `{term.name}` | {term.weight:g} | {term.kind} | {term.help} |\n" for term in spec.terms)
     return f"""---
 hide: [toc]
 ---
@@ -82,28 +79,28 @@ In a notebook: `DrillWidget("{name}")`. As an environment: `make("{name}")`.
 """
 
 
-def facts(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(spec: DrillSpec) -> list[tuple[str, str]]:
     """What a drill's compiled form says about it, as pairs of words."""
-    rate = spec["tick_rate"] / spec["action_repeat"]
-    own = dict(spec["training"])
-    for algorithm, settings in spec["algorithm_settings"].items():
+    rate = spec.tick_rate / spec.action_repeat
+    own = dict(spec.training)
+    for algorithm, settings in spec.algorithm_settings.items():
         own |= {f"{algorithm}.{key}": value for key, value in settings.items()}
-    size = " and ".join(f"{len(choice['options']):,}" for choice in spec["actions"])
+    size = " and ".join(f"{len(choice.options):,}" for choice in spec.actions)
     return [
-        ("sides", str(spec["sides"])),
-        ("longest match", f"{spec['time_limit'] / spec['tick_rate']:g} s of {spec['tick_rate']} ticks"),
-        ("decisions", f"{rate:.3g} a second, one of {spec['n_actions']:,} actions (choices: {size})"),
-        ("observations", f"{spec['n_obs']} numbers"),
-        ("scripts to play against", ", ".join(f"`{script}`" for script in spec["baselines"]) or "none"),
-        ("algorithm", f"`{spec['algorithm'] or 'ppo'}`"),
+        ("sides", str(spec.sides)),
+        ("longest match", f"{spec.time_limit / spec.tick_rate:g} s of {spec.tick_rate} ticks"),
+        ("decisions", f"{rate:.3g} a second, one of {spec.n_actions:,} actions (choices: {size})"),
+        ("observations", f"{spec.n_obs} numbers"),
+        ("scripts to play against", ", ".join(f"`{script}`" for script in spec.baselines) or "none"),
+        ("algorithm", f"`{spec.algorithm or 'ppo'}`"),
         ("settings of its own", ", ".join(f"`{key}` {written(v)}" for key, v in own.items()) or "none"),
     ]
 
 
-def _card(spec: Mapping[str, Any]) -> str:
-    name = spec["name"]
-    sides = "two sides" if spec["sides"] == 2 else "one side"
+def _card(spec: DrillSpec) -> str:
+    name = spec.name
+    sides = "two sides" if spec.sides == 2 else "one side"
     return (
         f'<a class="card" href="{name}.html"><img src="../images/drills/{name}.png" alt="" loading="lazy">'
-        f"<b>{html.escape(spec['title'])}</b><span>{sides}</span></a>\n"
+        f"<b>{html.escape(spec.title)}</b><span>{sides}</span></a>\n"
     )

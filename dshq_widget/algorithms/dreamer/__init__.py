@@ -10,6 +10,7 @@ from dshq_widget.algorithms.dreamer.metrics import METRICS
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats, suits
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.curves import Curve
+from dshq_widget.contract.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -31,9 +32,9 @@ def needs() -> None:
     need_torch("the algorithm dreamer")
 
 
-def floats(spec: Mapping[str, Any], settings: DreamerSettings) -> int:
+def floats(spec: GameSpec, settings: DreamerSettings) -> int:
     """See `PlayedByProcess`."""
-    return acting_floats(SIZES[settings.size], int(spec["n_actions"]))
+    return acting_floats(SIZES[settings.size], spec.n_actions)
 
 
 def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class DreamerEvaluator:
 
     def __init__(self, drill: CompiledDrill, dreamer: Dreamer, seed: int) -> None:
         self.drill, self.dreamer, self.seed = drill, dreamer, seed
-        self.alone = drill.spec["sides"] == 1
+        self.alone = drill.spec.sides == 1
         self.metrics: dict[str, float] = {}
         self.episodes = 0
         self._took = 0.0
@@ -89,17 +89,17 @@ class DreamerEvaluator:
         begin, seed = time.monotonic(), self.seed + self.episodes
         if self.alone:
             found = self._play("random", seed)
-            numbers = summary(found.returns, found.lengths, self.drill.spec.get("target"))
+            numbers = summary(found.returns, found.lengths, self.drill.spec.target)
             self.metrics["evaluated_return"] = numbers["return_mean"]
             if numbers["target"] is not None:
                 self.metrics["solved"] = int(numbers["solved"])
             if "evaluated_return_random" not in self.metrics:
-                chance = by_chance(self.drill.spec["n_actions"], EPISODES, seed)
+                chance = by_chance(self.drill.spec.n_actions, EPISODES, seed)
                 random = play(self.drill, chance, EPISODES, seed, "random", self.dreamer.settings.repeat)
                 self.metrics["evaluated_return_random"] = float(random.returns.mean())
             self.episodes += EPISODES
         else:
-            for name in (*self.drill.spec["baselines"][:1], "random"):
+            for name in (*self.drill.spec.baselines[:1], "random"):
                 won = matches(self._play(name, seed))
                 scripted = name != "random"
                 self.metrics["win_rate_ema" if scripted else "win_rate_random"] = won["win_rate"]

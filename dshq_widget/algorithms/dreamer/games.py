@@ -55,13 +55,13 @@ class FrameGames:
     ) -> None:
         a_decision = gamma ** (1 / repeat)
         self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping, gamma=a_decision)
-        known = ("random", "idle", *drill.spec["baselines"])
+        known = ("random", "idle", *drill.spec.baselines)
         if self.batch.sides == 2 and opponent not in known:
             raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
-        self.n, self.opponent, self.n_actions = n, opponent, int(drill.spec["n_actions"])
+        self.n, self.opponent, self.n_actions = n, opponent, drill.spec.n_actions
         self.repeat, self.reward_scale = repeat, np.float32(reward_scale)
-        self.n_terms = len(drill.spec["terms"])
-        self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec["world"])
+        self.n_terms = len(drill.spec.terms)
+        self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec.world)
         self.over = np.zeros(n, bool)
         self.arrival = Arrival(np.zeros(n, np.float32), np.ones(n, bool), np.ones(n, np.float32), np.zeros(n, np.int32))
         self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)

@@ -38,7 +38,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     threads = int(job["threads"])
     torch.set_num_threads(threads)
     say = partial(warn, channel)
-    announce(channel, f"compiling the rules of {drill.spec['title']}")
+    announce(channel, f"compiling the rules of {drill.spec.title}")
     games = FrameGames(
         drill,
         settings.games,

@@ -37,14 +37,14 @@ def evaluate_saved(
     """As `policy.evaluate` does it, from frames: `evaluate_alone` of a drill of one side, else matches as side 0
     against a baseline, "random" or "idle".
     """
-    dreamer, parts = dreamer_of(saved, int(drill.spec["n_actions"])), []
-    opponent = (drill.spec["baselines"] or ["random"])[0] if against == "scripted" else against
+    dreamer, parts = dreamer_of(saved, drill.spec.n_actions), []
+    opponent = (drill.spec.baselines or ["random"])[0] if against == "scripted" else against
     for first in range(0, episodes, EPISODES):
         games = min(EPISODES, episodes - first)
         policy = by_policy(dreamer, games, seed + first, greedy)
         parts.append(play(drill, policy, games, seed + first, opponent, dreamer.settings.repeat))
     names = ("returns", "lengths", "winners")
     found = Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-    if drill.spec["sides"] == 2:
+    if drill.spec.sides == 2:
         return matches(found)
-    return summary(found.returns, found.lengths, drill.spec.get("target"))
+    return summary(found.returns, found.lengths, drill.spec.target)

@@ -10,18 +10,19 @@ from dshq_widget.algorithms.gate.metrics import METRICS
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
 from dshq_widget.contract.curves import Curve
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 
 if TYPE_CHECKING:
     from dshq_widget.policy.checkpoint import Checkpoint
 
 
-def suits(spec: Mapping[str, Any]) -> None:
+def suits(spec: GameSpec) -> None:
     """Raises ValueError for a drill whose state the gate cannot read."""
-    fields = {name for name, *_ in spec.get("fields", ())}
+    fields = {field.name for field in spec.fields} if isinstance(spec, DrillSpec) else set()
     missing = [name for name in FIELDS if name not in fields]
     if missing:
         raise ValueError(
-            f"the algorithm gate judges spawns of the drill territory; {spec['name']!r} has no state {missing[0]!r}: "
+            f"the algorithm gate judges spawns of the drill territory; {spec.name!r} has no state {missing[0]!r}: "
             "choose the drill territory, or the algorithm ppo"
         )
 
@@ -60,8 +61,8 @@ def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bo
     gate = SimulationGate(sections.read(GateSettings, "gate", saved.algorithm_settings))
     policy = GateNetwork.from_blob(saved.weights)
     played = play_gated(drill, policy, gate, episodes, seed=seed, greedy=greedy)
-    lengths = np.full(episodes, drill.spec["time_limit"] // drill.spec["action_repeat"])
-    return summary(played.returns, lengths, drill.spec["target"]) | {"gate_signal_mean": float(played.signals.mean())}
+    lengths = np.full(episodes, drill.spec.time_limit // drill.spec.action_repeat)
+    return summary(played.returns, lengths, drill.spec.target) | {"gate_signal_mean": float(played.signals.mean())}
 
 
 TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choose it, or the algorithm ppo"

@@ -73,7 +73,7 @@ def play_gated(
     rng = None if greedy else np.random.default_rng([seed, 0xE7A1])
     territories = Territories(drill, episodes, seed)
     returns, signals, sent = np.zeros(episodes), np.zeros(episodes), np.zeros(episodes)
-    decisions = int(drill.spec["time_limit"]) // int(drill.spec["action_repeat"])
+    decisions = drill.spec.time_limit // drill.spec.action_repeat
     for _ in range(decisions):
         actions = np.full(episodes, WAIT, np.int64)
         for k, proposal in enumerate(propose(network, territories.features(), rng)):

@@ -34,7 +34,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Train until told to stop; `blocks` are the `weights`."""
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(GateSettings, "gate", job.get("algorithm_settings"))
-    announce(channel, f"compiling the rules of {drill.spec['title']}")
+    announce(channel, f"compiling the rules of {drill.spec.title}")
     territories = Territories(drill, settings.territories, config.seed, config.reward_weights)
     spec = PolicySpec(LAYERS[settings.network], ACTIVATION)
     gate, buffer = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity)

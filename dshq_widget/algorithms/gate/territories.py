@@ -19,8 +19,8 @@ class Territories:
 
     def __init__(self, drill: CompiledDrill, n: int, seed: int, weights: Mapping[str, float] | None = None) -> None:
         self.batch = Batch(drill, n, seed, weights=weights, practice=False, shaping=False)
-        self.seconds = drill.spec["action_repeat"] / drill.spec["tick_rate"]
-        self.n_terms = len(drill.spec["terms"])
+        self.seconds = drill.spec.action_repeat / drill.spec.tick_rate
+        self.n_terms = len(drill.spec.terms)
         self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)
 
     def __len__(self) -> int:

@@ -84,7 +84,7 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
         return 0
     if config.workers > 0:
         return config.num_envs
-    env = make(environment.spec["environment"]["id"], **made(config.to_json()))
+    env = make(environment.spec.environment.id, **made(config.to_json()))
     env.action_space.seed(config.seed)
     with _telling(environment, "step"):
         env.reset(seed=config.seed)
@@ -110,7 +110,7 @@ def _telling(environment: Environment, what: str) -> Iterator[None]:
 
 def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> VectorEnv:
     """`config.num_envs` copies, stepped in this process or each in its own process."""
-    makers = [maker(environment.spec["environment"]["id"], made(config.to_json()))] * config.num_envs
+    makers = [maker(environment.spec.environment.id, made(config.to_json()))] * config.num_envs
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
@@ -142,11 +142,11 @@ class GymGames:
 
     def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
         self.environment, self.actions = environment, environment.actions
-        self.atari = bool(environment.spec["atari"])
+        self.atari = bool(environment.spec.atari)
         self.distribution = config.action_distribution
         self.vector = make_vector(environment, config, apart)
         self.rng = np.random.default_rng([config.seed, 0x67796D])
-        self.episodes = Episodes.judged_by(environment.spec["target"])
+        self.episodes = Episodes.judged_by(environment.spec.target)
         self.dropped = 0
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)

@@ -31,7 +31,7 @@ from dshq_widget.runtime.slots import WeightSlots
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Train until told to stop. `job` is made by processes.py; `blocks` are the `weights`."""
     config = TrainConfig.from_values(job["hyper"])
-    environment = Environment(job["drill"])
+    environment = Environment.from_json(job["drill"])
     spec = PolicySpec.for_config(environment.spec, config)
     threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
     device = choose_device("cpu" if config.deterministic else config.device)
@@ -53,7 +53,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     announce(channel, f"preparing the learner on the {'GPU' if device == 'cuda' else 'CPU'}")
     learner = make_learner()
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
-    announce(channel, f"creating {config.num_envs} environments {environment.spec['title']}")
+    announce(channel, f"creating {config.num_envs} environments {environment.spec.title}")
     workers = processes(environment, config, int(job["processors"]))
     games = (RecurrentGymGames if config.memory else GymGames)(environment, config, workers > 0)
     try:

@@ -207,7 +207,7 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     fields = []
     for count, (first, tiles) in zip(games, tiles_among(games), strict=True):
         kinds = share_tiles(tiles, opponent_shares(config, spec))[first : first + count // LANES]
-        groups = make_groups(kinds, int(spec["sides"]))
+        groups = make_groups(kinds, spec.sides)
         units = len(groups) * config.rollout_length * 2
         fields.append(chunk_fields(units, spec, config))
     offsets, end = [], 0
@@ -256,10 +256,10 @@ def start_processes(
     need_torch(f"training on {drill.name}")
     machine = Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
-    threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down
+    threads = processors if drill.spec.pixels else 1  # more threads slow a small network down
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
-    return OneProcess(GYM_LEARNER, drill.spec, config, weights, job, on_message, on_exit, threads, **stuck)
+    return OneProcess(GYM_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit, threads, **stuck)
 
 
 def _joint(drill: CompiledDrill | Environment, *given: Any) -> Processes:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.version import __version__
 from dshq_widget.files import atomic
@@ -155,7 +156,7 @@ def _seconds(one: float, several: float, count: int, threads: int) -> float:
 # ---- on disk
 
 
-def recall(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> Rates | None:
+def recall(drill: GameSpec, config: TrainConfig, machine: Machine) -> Rates | None:
     """The rates that an earlier learner measured under the same conditions, if there are any."""
     try:
         return Rates(**json.loads(_path(drill, config, machine).read_text()))
@@ -163,7 +164,7 @@ def recall(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> R
         return None
 
 
-def remember(rates: Rates, drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> None:
+def remember(rates: Rates, drill: GameSpec, config: TrainConfig, machine: Machine) -> None:
     """Save valid rates for the next start; raises OSError if the cache cannot be written."""
     if not rates.trusted:
         return
@@ -172,10 +173,10 @@ def remember(rates: Rates, drill: Mapping[str, Any], config: TrainConfig, machin
     atomic.write(path, json.dumps(dataclasses.asdict(rates)).encode())
 
 
-def _path(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> Any:
+def _path(drill: GameSpec, config: TrainConfig, machine: Machine) -> Any:
     sizes = (*FREE, "epochs", "hidden_sizes", "activation", "separate_value_net", "opponents", "device")
     conditions = [__version__, llvm.get_host_cpu_name(), os.cpu_count(), machine.cpu, machine.size]
-    conditions += [drill["rules_hash"], *(config.to_json()[key] for key in sizes)]
+    conditions += [drill.rules_hash, *(config.to_json()[key] for key in sizes)]
     digest = hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:16]
     return cache_dir() / "tuning" / f"{digest}.json"
 

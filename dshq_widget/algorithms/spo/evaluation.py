@@ -54,7 +54,7 @@ class SearchReport(Companion):
         player = network(run.spec.layers, run.spec.activation, run.learner.blob())
         how = searching(self.drill, s.num_particles, s.search_depth, run.config, s.search_gamma)
         seed = self.seed + self._episodes
-        if spec["sides"] == 1:
+        if spec.sides == 1:
             found = evaluate_alone(self.drill, player, EPISODES, seed=seed, searching=how)
             self._metrics["searched_return"] = found["return_mean"]
         else:

@@ -97,8 +97,8 @@ class SearchedGames:
             separate=spec.separate,
             threads=threads,
         )
-        self.kinds = np.array([term["kind"] == "potential" for term in drill.spec["terms"]], bool)
-        two = drill.spec["sides"] == 2
+        self.kinds = np.array([term.kind == "potential" for term in drill.spec.terms], bool)
+        two = drill.spec.sides == 2
         kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
         self.sides = alternate_sides(kinds) if two else np.zeros(n, np.int64)
         earlier = slot_count(config, drill.spec) if two else 0
@@ -110,8 +110,8 @@ class SearchedGames:
         self.tiles["rng_key"] = rng.integers(0, 1 << 32, (n, LANES), np.uint32)
         self.tiles["practice"] = 1
         self.game.reset(self.tiles, np.ones((n, LANES), np.uint8))
-        decisions = max(1, drill.spec["time_limit"] // drill.spec["action_repeat"])
-        self.tiles["ticks"] = rng.integers(0, decisions, (n, LANES)) * drill.spec["action_repeat"]
+        decisions = max(1, drill.spec.time_limit // drill.spec.action_repeat)
+        self.tiles["ticks"] = rng.integers(0, decisions, (n, LANES)) * drill.spec.action_repeat
         self.running = np.zeros((n, LANES))  # returns so far
         self.seconds = 0.0
         """Time spent playing."""
@@ -168,18 +168,18 @@ class SearchedGames:
             sides=self.sides,
             others=others,
         )
-        if self.drill.spec["sides"] == 2:
+        if self.drill.spec.sides == 2:
             self.search.move_others(tiles, self.sides, others, done, self.seed ^ OTHERS_SEED, self.count)
         self.count += 1
         replay.action[row], replay.weight[row] = self.search.action, self.search.weight
         replay.total[row] = self.search.total
         game.decide(tiles)
-        game.tick(tiles, self.drill.spec["action_repeat"])
+        game.tick(tiles, self.drill.spec.action_repeat)
         after = game.terms(tiles)[each, self.sides]
         paid = np.where(self.kinds[:, None], np.float32(gamma) * after - before, after) * weights[:, None]
         reward = paid.sum(axis=1) if paid.shape[1] else np.zeros((len(tiles), LANES), np.float32)
         terminated, winner = game.status(tiles)
-        late = tiles["ticks"] >= self.drill.spec["time_limit"]
+        late = tiles["ticks"] >= self.drill.spec.time_limit
         over = terminated | late
         replay.reward[row], replay.over[row], replay.terminated[row] = reward, over, terminated
         stats[len(STATS) :] += paid.sum(axis=(0, 2))[: len(weights)]
@@ -201,7 +201,7 @@ class SearchedGames:
         stats[WINS_0] += (winner[over] > 0).sum()
         stats[WINS_1] += (winner[over] < 0).sum()
         stats[DRAWS] += (winner[over] == 0).sum()
-        stats[DECISIONS] += (-(-tiles["ticks"][over] // self.drill.spec["action_repeat"])).sum()
+        stats[DECISIONS] += (-(-tiles["ticks"][over] // self.drill.spec.action_repeat)).sum()
         stats[RETURN_SUM] += gains.sum()
         stats[RETURN_MIN], stats[RETURN_MAX] = min(stats[RETURN_MIN], gains.min()), max(stats[RETURN_MAX], gains.max())
         self.running[over] = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from dshq_kernels.search.sequences import Ring
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.learning.compressed import compress, decompress
 
@@ -23,7 +23,7 @@ class Replay:
     decision of that game sees a new episode. Raises ConfigError if fewer decisions fit than a sequence needs.
     """
 
-    def __init__(self, spec: Mapping[str, Any], n_tiles: int, size: int, particles: int, length: int) -> None:
+    def __init__(self, spec: DrillSpec, n_tiles: int, size: int, particles: int, length: int) -> None:
         self.n_tiles, self.length = n_tiles, length
         self.capacity = size // (n_tiles * LANES)
         if self.capacity < length + 2:
@@ -32,11 +32,11 @@ class Replay:
                 f"{(length + 2) * n_tiles * LANES:,} in all, got {size:,}: raise it, or lower num_envs or "
                 "sample_sequence_length"
             )
-        t, n_obs, words = self.capacity, int(spec["n_obs"]), -(-int(spec["n_actions"]) // 32)
-        decisions = max(1, -(-int(spec["time_limit"]) // int(spec["action_repeat"])))
+        t, n_obs, words = self.capacity, spec.n_obs, -(-spec.n_actions // 32)
+        decisions = max(1, -(-spec.time_limit // spec.action_repeat))
         late = min(t, LANES * (t // decisions + 2)) * n_tiles  # most units in which an episode ran out of time
         self.obs = aligned((t, n_tiles, n_obs, LANES))
-        self.mask = aligned((t, n_tiles, words if spec.get("masked") else 0, LANES), np.uint32)
+        self.mask = aligned((t, n_tiles, words if spec.masked else 0, LANES), np.uint32)
         self.reward, self.over, self.terminated = (aligned((t, n_tiles, LANES)) for _ in range(3))
         self.action = aligned((t, n_tiles, particles, LANES), np.int32)
         self.weight, self.total = (aligned((t, n_tiles, particles, LANES)) for _ in range(2))
@@ -50,7 +50,7 @@ class Replay:
             n_tiles,
             particles,
             self.obs.ctypes.data,
-            self.mask.ctypes.data if spec.get("masked") else 0,
+            self.mask.ctypes.data if spec.masked else 0,
             self.reward.ctypes.data,
             self.over.ctypes.data,
             self.terminated.ctypes.data,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from dshq_kernels.play.rollout import STATS
+from dshq_widget.contract.game_spec import GameSpec
 
 RETURN_MIN, RETURN_MAX = STATS.index("return_min"), STATS.index("return_max")
 
@@ -42,7 +41,7 @@ class Tally:
         self.rollout_seconds += rollout
         self.update_seconds += update
 
-    def row(self, spec: Mapping[str, Any], now: float) -> dict[str, float]:
+    def row(self, spec: GameSpec, now: float) -> dict[str, float]:
         """The metrics of this report for a drill's `spec`; it must contain at least one update."""
         total = merge(self.stats)
         sums = dict(zip(STATS, total, strict=False))
@@ -61,6 +60,6 @@ class Tally:
         if sums["returns"]:
             values["return_mean"] = sums["return_sum"] / sums["returns"]
             values["return_min"], values["return_max"] = sums["return_min"], sums["return_max"]
-            for term, value in zip(spec["terms"], total[len(STATS) :], strict=True):
-                values[f"reward_{term['name']}"] = value / sums["returns"]
+            for term, value in zip(spec.terms, total[len(STATS) :], strict=True):
+                values[f"reward_{term.name}"] = value / sums["returns"]
         return {name: value for name, value in values.items() if math.isfinite(value)}

@@ -8,8 +8,8 @@ import csv
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
 from dshq_widget.learning.telemetry.tensorboard_events import EventFile
 
@@ -63,10 +63,10 @@ class CsvFile:
 class Logs:
     """Both files of one learner in `folder`, which is created if missing. Raises like them."""
 
-    def __init__(self, folder: str, spec: Mapping[str, Any]) -> None:
+    def __init__(self, folder: str, spec: GameSpec) -> None:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        self._csv = CsvFile(path / CSV_NAME, [term["name"] for term in spec["terms"]])
+        self._csv = CsvFile(path / CSV_NAME, [term.name for term in spec.terms])
         self._events = EventFile(path, time.time())
         self._failed = False
 

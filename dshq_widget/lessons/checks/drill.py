@@ -30,7 +30,7 @@ def missing(drill: Any) -> list[str]:
         compiled = compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
     except (ValueError, TypeError) as error:
         return [f"The rules do not translate yet: {error}"]
-    paid = {term["name"]: term["weight"] for term in compiled.spec["terms"] if term["kind"] == "reward"}
+    paid = {term.name: term.weight for term in compiled.spec.terms if term.kind == "reward"}
     if paid.get("star", 0.0) <= 0:
         return ['A star is worth nothing any more: keep `"star": 1.0` in `rewards` beside the price of a hit.']
     if len(paid) == 1:
@@ -45,7 +45,7 @@ def missing(drill: Any) -> list[str]:
     for tile, radius in enumerate((INSIDE, OUTSIDE)):
         tiles["x"][tile], tiles["y"][tile] = radius * np.cos(angle), radius * np.sin(angle)
     tiles["star_x"], tiles["star_y"] = 1.0, 0.8
-    names = [term["name"] for term in compiled.spec["terms"]]
+    names = [term.name for term in compiled.spec.terms]
     weights = np.array([paid.get(name, 0.0) * (name != "star") for name in names])
     inside, outside = np.einsum("tkl,k->tl", game.terms(tiles)[:, 0], weights)
     found = []

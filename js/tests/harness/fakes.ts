@@ -4,8 +4,10 @@ import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, TabName, ToWorker
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import widget from "../../page";
 import { registry } from "../../session/registry";
+import { PLAIN } from "./plain";
 
 export const spec: DrillSpec = {
+  ...PLAIN,
   name: "ball",
   title: "Ball Drill",
   sides: 2,

@@ -2,6 +2,7 @@
 import type { DrillSpec } from "../../contract/protocol";
 import { Policy } from "../../match/policy";
 import type { Game, GameState } from "../../match/rules";
+import { PLAIN } from "./plain";
 
 /** `memory` is the game's to use; observations are none. */
 export interface LittleState extends GameState {
@@ -42,9 +43,10 @@ export function littleGame({ actions, decide, reward, terminated }: Rules): { ga
     baselines: {},
   };
   const spec: DrillSpec = {
+    ...PLAIN,
     ...{ name: "little", title: "Little", sides: 1, tick_rate: 1, action_repeat: 1, time_limit: 1000, world: [0, 0, 1, 1] },
     ...{ mirrored: false, fields: [], actions: [{ name: "do", options: Array.from({ length: actions }, (_, k) => String(k)) }] },
-    ...{ n_actions: actions, keys: {}, observations: [], n_obs: 1, terms: [{ name: "pay", weight: 1, kind: "reward" }] },
+    ...{ n_actions: actions, keys: {}, observations: [], n_obs: 1, terms: [{ name: "pay", weight: 1, kind: "reward", help: "" }] },
     ...{ baselines: [], drag: [], scene_max: 0, palette: [], rules_hash: "little" },
   };
   return { game, spec };

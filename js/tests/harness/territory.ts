@@ -2,6 +2,7 @@
 import type { DrillTrait, GateSettings } from "../../contract/protocol";
 import { CHUNKS } from "../../match/gate";
 import { Policy } from "../../match/policy";
+import { PLAIN } from "./plain";
 
 const javascript = `"use strict";
 const fields = [["rng_key", "u32", 1], ["rng_count", "u32", 1], ["practice", "i32", 1], ["ticks", "i32", 1], ["action", "i32", 1],
@@ -46,6 +47,7 @@ return { words, fields, create, reset, decide, scene,
 export const TERRITORY: DrillTrait = {
   javascript,
   spec: {
+    ...PLAIN,
     name: "territory",
     title: "Territory Drill",
     sides: 1,
@@ -63,7 +65,7 @@ export const TERRITORY: DrillTrait = {
     keys: {},
     observations: [{ name: "one", scale: 1, unit: "" }],
     n_obs: 1,
-    terms: [{ name: "result", weight: 1, kind: "reward" }],
+    terms: [{ name: "result", weight: 1, kind: "reward", help: "" }],
     baselines: [],
     drag: [],
     scene_max: 1,

@@ -3,6 +3,7 @@
  * Side 0 attacks +x. Actions: move (stop, forward, back) x dash (no, yes); forward is toward the other's goal.
  */
 import type { DrillTrait } from "../../contract/protocol";
+import { PLAIN } from "./plain";
 
 const javascript = `"use strict";
 const words = 15;
@@ -70,6 +71,7 @@ return { words, fields, create, reset, decide, tick, observe, scene,
 export const TOY: DrillTrait = {
   javascript,
   spec: {
+    ...PLAIN,
     name: "toy",
     title: "Toy",
     sides: 2,
@@ -87,9 +89,9 @@ export const TOY: DrillTrait = {
     keys: { KeyW: ["move", "forward"], KeyS: ["move", "back"], Space: ["dash", "yes"] },
     observations: ["ball ahead", "ball speed", "self"].map((name) => ({ name, scale: 1, unit: "u" })),
     n_obs: 3,
-    terms: [{ name: "goal", weight: 1, kind: "reward" }],
+    terms: [{ name: "goal", weight: 1, kind: "reward", help: "" }],
     baselines: ["pusher"],
-    drag: [{ name: "ball", x: "ball_px", y: "ball_py", vx: "ball_vx", vy: "ball_vy", kind: "ball" }],
+    drag: [{ name: "ball", x: "ball_px", y: "ball_py", vx: "ball_vx", vy: "ball_vy", kind: "ball", index: 0 }],
     scene_max: 8,
     palette: ["turf", "player0", "player1", "ball"],
     rules_hash: "toy",

@@ -48,7 +48,7 @@ describe("a show of a recording", () => {
   it.each<[string, (recording: Recording) => Partial<Recording>]>([
     ["other actions", ({ actions }) => ({ actions: actions.map((action) => (action + 1) % spec.n_actions) })],
     ["too few actions", ({ actions }) => ({ actions: actions.slice(0, 20) })],
-    ["things that are not there", ({ inputs }) => ({ inputs: [{ tick: 0, kind: "hold", handle: "moon", x: 0, y: 0, vx: 0, vy: 0 }, ...inputs] })],
+    ["things that are not there", ({ inputs }) => ({ inputs: [{ tick: 0, kind: "hold", handle: "moon", x: 0, y: 0, vx: 0, vy: 0, index: 0 }, ...inputs] })],
     ["half a state", () => ({ start: { tick: 0, phase: 0, rest: 0, state: "00ff" } })],
   ])("refuses %s in a sentence", (_, change) => {
     const { recording } = recorded(3);

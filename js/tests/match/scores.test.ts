@@ -8,8 +8,8 @@ import { spec as plain } from "../harness/fakes";
 const spec: DrillSpec = {
   ...plain,
   terms: [
-    { name: "goal", weight: 1, kind: "reward" },
-    { name: "near_ball", weight: 2, kind: "potential" },
+    { name: "goal", weight: 1, kind: "reward", help: "" },
+    { name: "near_ball", weight: 2, kind: "potential", help: "" },
   ],
 };
 

@@ -131,7 +131,7 @@ describe("one side", () => {
 
   it("scores the return and the decisions of the present episode, and begins anew with the next", () => {
     // the toy's first term is 0 until a goal, so what counts here is written by hand
-    const show = alone([{ name: "goal", weight: 3, kind: "reward" }]);
+    const show = alone([{ name: "goal", weight: 3, kind: "reward", help: "" }]);
     show.game.terms = (_, side, out) => {
       out[0] = side === 0 ? 0.5 : NaN;
     };
@@ -150,7 +150,7 @@ describe("one side", () => {
   });
 
   it("leaves potentials out", () => {
-    const show = alone([{ name: "goal", weight: 3, kind: "potential" }]);
+    const show = alone([{ name: "goal", weight: 3, kind: "potential", help: "" }]);
     show.game.terms = (_, __, out) => {
       out[0] = 1;
     };

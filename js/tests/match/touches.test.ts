@@ -4,7 +4,7 @@ import { Body } from "../../match/handles";
 import { Touches } from "../../match/touches";
 
 const RATE = 100;
-const handle = (name: string, kind: Handle["kind"], index?: number): Handle => ({
+const handle = (name: string, kind: Handle["kind"], index = 0): Handle => ({
   name,
   kind,
   index,

@@ -12,7 +12,7 @@ import { OVERLAY_SHAPES } from "../../renderer/scene";
 import { TOY } from "../harness/toy_game";
 
 const game = loadRules(TOY.javascript);
-const spec = { ...TOY.spec, terms: [...TOY.spec.terms, { name: "lead", weight: 2, kind: "potential" as const }] };
+const spec = { ...TOY.spec, terms: [...TOY.spec.terms, { name: "lead", weight: 2, kind: "potential" as const, help: "" }] };
 const shaped = {
   ...game,
   terms: (s: ReturnType<typeof game.create>, side: number, out: Float32Array) => {

@@ -9,10 +9,10 @@ const spec = {
   ...plain,
   terms: [
     { name: "goal", weight: 1, kind: "reward" as const, help: "<b>For a goal.</b>" },
-    { name: "near_ball", weight: 2, kind: "potential" as const },
+    { name: "near_ball", weight: 2, kind: "potential" as const, help: "" },
   ],
   drag: [
-    { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const },
+    { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const, index: 0 },
     { name: "player 0", x: "px", y: "py", vx: "vx", vy: "vy", index: 0, kind: "player" as const },
   ],
 };

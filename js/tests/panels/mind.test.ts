@@ -8,7 +8,7 @@ import { config, FakeModel, FakeWorker, installBrowser, openTab, settle, spec } 
 
 beforeAll(installBrowser);
 
-const handle = { x: "x", y: "y", vx: "vx", vy: "vy" };
+const handle = { x: "x", y: "y", vx: "vx", vy: "vy", index: 0 };
 const drill: DrillSpec = {
   ...spec,
   n_obs: 2,

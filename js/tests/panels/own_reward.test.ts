@@ -5,8 +5,8 @@ import { FakeModel, FakeWorker, installBrowser, mount, openTab, spec as plain, s
 
 beforeAll(installBrowser);
 
-const ball = { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const };
-const terms = [{ name: "goal", weight: 1, kind: "reward" as const }];
+const ball = { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const, index: 0 };
+const terms = [{ name: "goal", weight: 1, kind: "reward" as const, help: "" }];
 const spec = { ...plain, terms, drag: [ball] };
 const paying = (help: string) => ({
   spec: { ...spec, terms: [...terms, { name: "own_reward", weight: 1, kind: "reward" as const, help }] },

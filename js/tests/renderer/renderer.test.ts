@@ -215,7 +215,7 @@ describe("Effects", () => {
   });
 
   it("refuse a handle that names no field of the state", () => {
-    const spec = { ...TOY.spec, drag: [{ name: "ball", x: "nowhere", y: "ball_py", vx: "ball_vx", vy: "ball_vy", kind: "ball" as const }] };
+    const spec = { ...TOY.spec, drag: [{ name: "ball", x: "nowhere", y: "ball_py", vx: "ball_vx", vy: "ball_vy", kind: "ball" as const, index: 0 }] };
     expect(() => new Effects(new Show(loadRules(TOY.javascript), spec))).toThrow('no state field "nowhere"');
   });
 });

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 /** The show of a Gymnasium environment on the page: pictures drawn, acknowledged while somebody looks, and what a person steers. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { DrillSpec, KernelToPage, PageToKernel } from "../../contract/protocol";
+import type { DrillTrait, KernelToPage, PageToKernel } from "../../contract/protocol";
 import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
 
-const world: DrillSpec = {
+const world: DrillTrait["spec"] = {
   ...spec,
   name: "gym:CartPole-v1",
   sides: 1,

@@ -46,8 +46,8 @@ async function page(traits: Partial<Traits>, then: (root: HTMLElement, model: Fa
 afterEach(() => document.body.replaceChildren());
 
 it("of the page, whatever trains and wherever", async () => {
-  const terms = [{ name: "near_ball", weight: 1, kind: "reward" as const }];
-  const drag = [{ name: "ball", x: "bx", y: "by", vx: "vx", vy: "vy", kind: "ball" as const }];
+  const terms = [{ name: "near_ball", weight: 1, kind: "reward" as const, help: "" }];
+  const drag = [{ name: "ball", x: "bx", y: "by", vx: "vx", vy: "vy", kind: "ball" as const, index: 0 }];
   const drill = { spec: { ...spec, terms, drag, hint: "Look." }, javascript: "return {}" };
   const league = [{ name: "v7", pinned: false, elo: 1100, elo_low: 1000, elo_high: 1200, rank: 1, step: 10, against: {} }];
   const seat = { minutes: 30, left: 100, earlier: { version: 3, step: 10, saved_at: 0 }, league: true };

@@ -13,10 +13,10 @@ let id: string;
 let end = () => {};
 
 const drag = [
-  { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const },
+  { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const, index: 0 },
   { name: "player 0", x: "px", y: "py", vx: "vx", vy: "vy", index: 0, kind: "player" as const },
 ];
-const terms = [{ name: "goal", weight: 1, kind: "reward" as const }];
+const terms = [{ name: "goal", weight: 1, kind: "reward" as const, help: "" }];
 const trained = { version: 5, step: 0, shape_hash: "", layers: [4, 7], activation: "tanh" as const, data: new DataView(new ArrayBuffer(140)) };
 const standing: ShowState = { tick: 0, score: [0, 0], version: 5, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
 

@@ -7,15 +7,15 @@ turns the lane loop into straight vector code: 10 and more times faster than one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_int64
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
 from dshq_kernels.backends.machine_code import addresses
+from dshq_kernels.backends.spec import PlayedSpec, RulesSpec
 from dshq_kernels.language.ir import BOOL, F32, I32, U32
 from dshq_kernels.simd.lanes import LANES
 
@@ -25,22 +25,22 @@ DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
 SCENE = CFUNCTYPE(c_int64, c_int64, c_int64, c_int64)
 
 
-def verb_names(spec: Mapping[str, Any]) -> tuple[str, ...]:
+def verb_names(spec: PlayedSpec) -> tuple[str, ...]:
     """A drill's C functions in the order of `CpuGame.verbs`."""
-    baselines = tuple(f"baseline_{name}" for name in spec["baselines"])
-    return (*VERB_NAMES, *baselines, *(("mask",) if spec.get("masked") else ()))
+    baselines = tuple(f"baseline_{name}" for name in spec.baselines)
+    return (*VERB_NAMES, *baselines, *(("mask",) if spec.masked else ()))
 
 
-def tile_dtype(spec: Mapping[str, Any]) -> np.dtype:
+def tile_dtype(spec: RulesSpec) -> np.dtype:
     """A tile as a record: each field 16 lanes wide."""
     return np.dtype(
-        [(name, DTYPES[kind], (length, LANES) if length else (LANES,)) for name, kind, length in spec["fields"]]
+        [(name, DTYPES[kind], (length, LANES) if length else (LANES,)) for name, kind, length in spec.fields]
     )
 
 
-def mask_verb(spec: Mapping[str, Any]) -> int:
+def mask_verb(spec: PlayedSpec) -> int:
     """Index in `CpuGame.verbs` of a drill's mask; 0 if every action is always allowed."""
-    return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
+    return FIRST_BASELINE + len(spec.baselines) if spec.masked else 0
 
 
 class CpuGame:
@@ -49,7 +49,7 @@ class CpuGame:
     Arrays of tiles are `np.ndarray` of `dtype` with shape `(n_tiles,)`; every result array has the tile first.
     """
 
-    def __init__(self, source: str, spec: Mapping[str, Any]):
+    def __init__(self, source: str, spec: RulesSpec):
         """Load it, or compile it, from the LLVM code of `llvm_source`."""
         self.describe(spec)
         names = verb_names(spec)
@@ -58,16 +58,16 @@ class CpuGame:
         self.draw: Callable[[int, int, int], int] = SCENE(places["scene"])
         """The C function `scene`: addresses of a tile and of f32 (scene_max, 12), the lane between them -> shapes."""
 
-    def describe(self, spec: Mapping[str, Any]) -> None:
+    def describe(self, spec: RulesSpec) -> None:
         """Note what the drill is, and the record of its tiles."""
         self.spec = spec
         self.dtype = tile_dtype(spec)
-        self.sides = int(spec["sides"])
-        self.n_obs = int(spec["n_obs"])
-        self.n_terms = len(spec["terms"])
-        self.n_actions = int(spec["n_actions"])
-        self.baselines = tuple(spec["baselines"])
-        self.masked = bool(spec.get("masked"))
+        self.sides = spec.sides
+        self.n_obs = spec.n_obs
+        self.n_terms = len(spec.terms)
+        self.n_actions = spec.n_actions
+        self.baselines = tuple(spec.baselines)
+        self.masked = spec.masked
 
     def raise_kept(self) -> None:
         """Raise what went wrong in verbs that machine code has called: nothing does here, but in rules that Python runs
@@ -86,7 +86,7 @@ class CpuGame:
     def check(self, tiles: NDArray) -> None:
         """Raise ValueError unless these are tiles of this drill."""
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
-            raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+            raise ValueError(f"expected a contiguous array of tiles of {self.spec.name!r}, got dtype {tiles.dtype}")
 
     def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
         self.check(tiles)
@@ -118,7 +118,7 @@ class CpuGame:
         return result
 
     def terms(self, tiles: NDArray) -> NDArray:
-        """Reward values and potentials in the order of `spec["terms"]`: f32 (n_tiles, sides, n_terms, 16)."""
+        """Reward values and potentials in the order of `spec.terms`: f32 (n_tiles, sides, n_terms, 16)."""
         result = np.zeros((len(tiles), self.sides, max(1, self.n_terms), LANES), np.float32)
         self._each(TERMS, tiles, result)
         return result[:, :, : self.n_terms]
@@ -151,12 +151,12 @@ class CpuGame:
             return RANDOM
         if who not in self.baselines:
             known = ", ".join(("idle", "random", *self.baselines))
-            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
+            raise ValueError(f"drill {self.spec.name!r} has no baseline {who!r}: choose one of {known}")
         return FIRST_BASELINE + self.baselines.index(who)
 
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
         """The shapes of one game: f32 (n_shapes, 12)."""
-        out = np.zeros((int(self.spec["scene_max"]), 12), np.float32)
+        out = np.zeros((self.spec.scene_max, 12), np.float32)
         n = self.draw(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
         return out[:n]
 

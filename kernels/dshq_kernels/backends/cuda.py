@@ -8,13 +8,14 @@ fields with an index that is unknown at compile time stay in memory.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.generated import load_module
+from dshq_kernels.backends.spec import RulesSpec
 from dshq_kernels.language.ir import (
     BOOL,
     F32,
@@ -265,7 +266,7 @@ class CudaGame:
 
     stream: Any = 0
 
-    def __init__(self, source: str, spec: Mapping[str, Any]):
+    def __init__(self, source: str, spec: RulesSpec):
         """Raises RuntimeError if numba finds no usable GPU."""
         from numba import cuda
 
@@ -283,15 +284,15 @@ class CudaGame:
         self._cuda, self._threads = cuda, threads
         self.module = load_module(source)
         self.spec = spec
-        self.sides = int(spec["sides"])
-        self.n_obs = int(spec["n_obs"])
-        self.n_terms = len(spec["terms"])
-        self.n_actions = int(spec["n_actions"])
-        self.baselines = tuple(spec["baselines"])
-        self.masked = bool(spec.get("masked"))
+        self.sides = spec.sides
+        self.n_obs = spec.n_obs
+        self.n_terms = len(spec.terms)
+        self.n_actions = spec.n_actions
+        self.baselines = tuple(spec.baselines)
+        self.masked = spec.masked
         self.rows: dict[str, slice] = {}
         row = 0
-        for name, _, length in spec["fields"]:
+        for name, _, length in spec.fields:
             self.rows[name] = slice(row, row + max(1, length))
             row += max(1, length)
         self.words_per_game = row
@@ -343,7 +344,7 @@ class CudaGame:
         return self._result(self.module.observe, state, (self.sides, self.n_obs), np.float32, out)
 
     def terms(self, state: Any, out: Any = None) -> Any:
-        """Reward values and potentials in the order of `spec["terms"]`: f32 `[sides, n_terms, n]`."""
+        """Reward values and potentials in the order of `spec.terms`: f32 `[sides, n_terms, n]`."""
         return self._result(self.module.terms, state, (self.sides, self.n_terms), np.float32, out)
 
     def status(self, state: Any, out: Any = None) -> Any:
@@ -367,7 +368,7 @@ class CudaGame:
         """
         if who not in ("idle", "random", *self.baselines):
             known = ", ".join(("idle", "random", *self.baselines))
-            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
+            raise ValueError(f"drill {self.spec.name!r} has no baseline {who!r}: choose one of {known}")
         if who == "idle":
             return self._cuda.to_device(np.zeros((self.sides, state.shape[1]), np.int32))
         kernel = self.module.random if who == "random" else getattr(self.module, f"baseline_{who}")
@@ -378,7 +379,7 @@ class CudaGame:
 
     def scene(self, state: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """The shapes of every game, f32 `[scene_max, 12, n]`, and how many each has, i32 `[n]`."""
-        shape = (int(self.spec["scene_max"]), 12, state.shape[1])
+        shape = (self.spec.scene_max, 12, state.shape[1])
         shapes, counts = out or (
             self._cuda.device_array(shape, np.float32),
             self._cuda.device_array(state.shape[1], np.int32),

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.cpu import VERB_NAMES, CpuGame, tile_dtype
+from dshq_kernels.backends.spec import RulesSpec
 from dshq_kernels.language.ir import F32
 from dshq_kernels.simd.lanes import LANES
 
@@ -175,16 +176,16 @@ class Verbs:
     def __init__(
         self,
         rules: Loaded,
-        spec: Mapping[str, Any],
+        spec: RulesSpec,
         lanes: Iterable[int] = range(LANES),
         floats: Mapping[str, Any] | None = None,
     ):
         self.rules, self.spec, self.lanes = rules, spec, tuple(lanes)
         self.floats: Mapping[str, Any] = floats or {"all": "ignore"}
-        self.sides, self.masked = range(int(spec["sides"])), bool(spec.get("masked"))
-        self.n_actions = int(spec["n_actions"])
+        self.sides, self.masked = range(spec.sides), spec.masked
+        self.n_actions = spec.n_actions
         self.dtype = tile_dtype(spec)
-        names = (*VERB_NAMES, *(f"baseline:{name}" for name in spec["baselines"]), *(("mask",) if self.masked else ()))
+        names = (*VERB_NAMES, *(f"baseline:{name}" for name in spec.baselines), *(("mask",) if self.masked else ()))
         self.by_number = [self.method(name) for name in names]
         self.kept: BaseException | None = None
         self.callbacks = [CALLBACK(self.guarded(number)) for number in range(len(names))]
@@ -234,7 +235,7 @@ class Verbs:
                 self._states.clear()
             tile = array(address, (), self.dtype)
             views = {name: tile[name] for name in self.dtype.names or ()}
-            kinds = {name: kind for name, kind, _ in self.spec["fields"]}
+            kinds = {name: kind for name, kind, _ in self.spec.fields}
             # a memoryview gives Python's own integers; floats are np.float32
             state = State(**{name: view if kinds[name] == F32 else view.data for name, view in views.items()})
             self._states[address] = state
@@ -262,10 +263,10 @@ class Verbs:
             self.each("tick", state, None)
 
     def observe(self, tile: int, out: int) -> None:
-        self.rows("observe", int(self.spec["n_obs"]), np.float32, tile, out)
+        self.rows("observe", self.spec.n_obs, np.float32, tile, out)
 
     def terms(self, tile: int, out: int) -> None:
-        self.rows("terms", max(1, len(self.spec["terms"])), np.float32, tile, out)
+        self.rows("terms", max(1, len(self.spec.terms)), np.float32, tile, out)
 
     def rows(self, verb: str, count: int, kind: type, tile: int, out: int) -> NDArray:
         """A verb that writes `count` rows for each side."""
@@ -303,7 +304,7 @@ class Verbs:
     def scene(self, tile: int, lane: int, out: int) -> int:
         """Writes shapes, f32 `[scene_max, 12]`, and returns how many."""
         function = self.rules.verb("scene")
-        shapes = array(out, (int(self.spec["scene_max"]), 12), np.dtype(np.float32))
+        shapes = array(out, (self.spec.scene_max, 12), np.dtype(np.float32))
         return function(self.state(tile), lane, shapes) if function else 0
 
 
@@ -322,9 +323,9 @@ def picked(word: np.int32, allowed: NDArray) -> int:
 
 
 @cache
-def shared(text: str, spec: str) -> Verbs:
+def shared(text: str, spec: RulesSpec) -> Verbs:
     """The verbs of a drill for the whole process: machine code may call their addresses as long as it lives."""
-    return Verbs(Loaded(text), json.loads(spec))
+    return Verbs(Loaded(text), spec)
 
 
 class ReferenceGame(CpuGame):
@@ -333,8 +334,8 @@ class ReferenceGame(CpuGame):
     `verbs`: other verbs than those that the process shares, for debugging.
     """
 
-    def __init__(self, text: str, spec: Mapping[str, Any], verbs: Verbs | None = None):
-        self._python = verbs or shared(text, json.dumps(spec))
+    def __init__(self, text: str, spec: RulesSpec, verbs: Verbs | None = None):
+        self._python = verbs or shared(text, spec)
         self.describe(spec)
         self.verbs = self._python.addresses
 

@@ -23,6 +23,7 @@ import numba
 
 from dshq_kernels.backends.cpu import verb_names
 from dshq_kernels.backends.machine_code import optimised
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.backends.wasm_module import linked
 from dshq_kernels.backends.wasm_numba import TRIPLE, features
 from dshq_kernels.simd.folders import cache_dir, write_whole
@@ -36,7 +37,7 @@ STACK_BOTTOM = 1 << 16
 _one_at_a_time = threading.Lock()
 
 
-def drill_module(source: str, spec: Mapping[str, Any], relaxed: bool = False) -> bytes:
+def drill_module(source: str, spec: PlayedSpec, relaxed: bool = False) -> bytes:
     """The module of a drill's verbs, from the LLVM code of its rules. `relaxed`: may use relaxed SIMD.
 
     Raises RuntimeError if it cannot be made here.

@@ -7,12 +7,10 @@ copied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import N_ACTIONS, UNITS, forward_lanes, play_scratch
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
 from dshq_kernels.play.returns import gae_lanes
@@ -62,18 +60,16 @@ SCENES_SEED = 0x5CE9E5
 """Apart from the actions' generator, whose seed this is combined with."""
 
 
-def shape_of(spec: Mapping[str, Any]) -> tuple[int, int, int, int, int]:
+def shape_of(spec: PlayedSpec) -> tuple[int, int, int, int, int]:
     """Sides, observations, ticks of an episode and of a decision, and the index of the mask's verb (0: no mask)."""
-    sizes = (int(spec[name]) for name in ("sides", "n_obs", "time_limit", "action_repeat"))
-    sides, n_obs, time_limit, repeat = sizes
-    return sides, n_obs, time_limit, repeat, mask_verb(spec)
+    return spec.sides, spec.n_obs, spec.time_limit, spec.action_repeat, mask_verb(spec)
 
 
-def scratch_floats(plan: np.ndarray, spec: Mapping[str, Any], length: int) -> int:
+def scratch_floats(plan: np.ndarray, spec: PlayedSpec, length: int) -> int:
     """Floats of scratch memory for `play` and `match_tiles`."""
     sides, n_obs, *_, masked = shape_of(spec)
-    masks = 2 * sides * int(spec["n_actions"]) if masked else 0
-    n_actions, terms = int(plan[0, N_ACTIONS]), (4 * sides + 1) * len(spec["terms"])
+    masks = 2 * sides * spec.n_actions if masked else 0
+    n_actions, terms = int(plan[0, N_ACTIONS]), (4 * sides + 1) * len(spec.terms)
     units = masks + 2 * sides * n_obs + terms + 6 * length + 8 + 2 * n_actions + 6
     return units * LANES + play_scratch(plan) + 64
 

@@ -11,7 +11,7 @@ may cover: only there pixels are tested. On a GPU the threads of a block share t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from dshq_kernels.backends import threads
+from dshq_kernels.backends.spec import RulesSpec
 
 HEIGHT, WIDTH, ROW_BYTES = 72, 80, 20
 CLEAR = 255
@@ -49,10 +50,10 @@ LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
 """A multiprocessor holds three blocks instead of two: while one prepares, others draw."""
 
 
-def shades(spec: Mapping[str, Any], side: int = 0) -> NDArray:
+def shades(spec: RulesSpec, side: int = 0) -> NDArray:
     """u8 `[len(palette)]`: the shade of each colour as a side sees it."""
-    known = {**SHADES, **spec.get("shades", {})}
-    seen = (OTHER_SIDE.get(name, name) if side else name for name in spec["palette"])
+    known = {**SHADES, **spec.shades}
+    seen = (OTHER_SIDE.get(name, name) if side else name for name in spec.palette)
     return np.array([known.get(name, CLEAR) for name in seen], u8)
 
 
@@ -284,10 +285,10 @@ def draw_all(shapes, counts, tones, frame, out):
     out[game, 0, row, column] = u8(packed)
 
 
-def frames(game: Any, tiles: NDArray, spec: Mapping[str, Any], side: int = 0) -> NDArray:
+def frames(game: Any, tiles: NDArray, spec: RulesSpec, side: int = 0) -> NDArray:
     """u8 `[n_games, 1, 72, 20]`: what a side of every game sees, from `CpuGame` tiles."""
     out = np.empty((16 * len(tiles), 1, HEIGHT, ROW_BYTES), u8)
-    draw_into(out, game, tiles, shades(spec, side), view(spec["world"]))
+    draw_into(out, game, tiles, shades(spec, side), view(spec.world))
     return out
 
 
@@ -295,7 +296,7 @@ def draw_into(out: NDArray, game: Any, tiles: NDArray, tones: NDArray, frame: ND
     """The first `len(out)` games of `CpuGame` tiles into `out`, u8 `[n, 1, 72, 20]`, such as a slot of the replay ring:
     each byte is written where it stays. `tones` and `frame` are `shades` and `view`.
     """
-    shapes = np.zeros((int(game.spec["scene_max"]), 12), f32)
+    shapes = np.zeros((game.spec.scene_max, 12), f32)
     scene, first, bytes_of_tile, room = game.draw, tiles.ctypes.data, game.dtype.itemsize, shapes.ctypes.data
     for k in range(len(out)):
         count = scene(first + k // 16 * bytes_of_tile, k % 16, room)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import UNITS, make_plan, pack
 from dshq_kernels.play.loops import (
     AGENT_STEPS,
@@ -82,10 +83,10 @@ class Samples:
     states: np.ndarray  # f32 [sequences, 2 memory, 16]: the memories before each sequence; none without a memory
 
     @staticmethod
-    def sizes(spec: Mapping[str, Any], memory: int = 0, length: int = 1) -> tuple[int, int, int, int]:
+    def sizes(spec: PlayedSpec, memory: int = 0, length: int = 1) -> tuple[int, int, int, int]:
         """Observations and words of the mask of a compiled drill, units of the memory, decisions of a sequence."""
-        words = -(-int(spec["n_actions"]) // 32) if spec.get("masked") else 0
-        return int(spec["n_obs"]), words, memory, length
+        words = -(-spec.n_actions // 32) if spec.masked else 0
+        return spec.n_obs, words, memory, length
 
     @classmethod
     def floats(cls, units: int, n_obs: int, mask_words: int = 0, memory: int = 0, length: int = 1) -> int:
@@ -135,11 +136,11 @@ class Samples:
         return tuple(array.ctypes.data if array.size else 0 for array in arrays)
 
 
-def opponent_kind(name: str, spec: Mapping[str, Any]) -> int:
+def opponent_kind(name: str, spec: PlayedSpec) -> int:
     """The code of "self", "random", "idle" or one of the drill's baselines; raises ValueError."""
-    known = {"self": SELF, "random": RANDOM, "idle": IDLE, **{b: k for k, b in enumerate(spec["baselines"])}}
+    known = {"self": SELF, "random": RANDOM, "idle": IDLE, **{b: k for k, b in enumerate(spec.baselines)}}
     if name not in known:
-        raise ValueError(f"unknown opponent {name!r} for {spec['name']}: choose from {', '.join(known)}")
+        raise ValueError(f"unknown opponent {name!r} for {spec.name}: choose from {', '.join(known)}")
     return known[name]
 
 
@@ -201,7 +202,7 @@ class Rollouts:
     def __init__(
         self,
         game: Any,
-        spec: Mapping[str, Any],
+        spec: PlayedSpec,
         layers: Sequence[int],
         activation: int,
         *,
@@ -218,7 +219,7 @@ class Rollouts:
             raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
         self.game, self.spec, self.verbs, self.length, self.activation = game, spec, game.verbs, length, activation
         self.plan = make_plan(layers, separate)
-        self.n_tiles, self.sides = games // LANES, int(spec["sides"])
+        self.n_tiles, self.sides = games // LANES, spec.sides
         self.seed, self.count = seed & 0xFFFFFFFF, 0
         codes = {
             who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share
@@ -234,8 +235,8 @@ class Rollouts:
         rng = np.random.default_rng([self.seed, 0x51DE])
         self.groups = rng.permutation(make_groups(self.opponents, self.sides, learning[here]), axis=0)
         self.bounds = np.arange(parts + 1) * len(self.groups) // parts
-        self.weights = np.array([term["weight"] for term in spec["terms"]], np.float32)
-        self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
+        self.weights = np.array([term.weight for term in spec.terms], np.float32)
+        self.potential = np.array([term.kind == "potential" for term in spec.terms], np.bool_)
         self.running = aligned((self.n_tiles, self.sides, LANES))
         self.memories = aligned((self.n_tiles, self.sides, 2 * int(self.plan[0, UNITS]), LANES))
         floats = scratch_floats(self.plan, spec, length)
@@ -248,8 +249,8 @@ class Rollouts:
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
         game.raise_kept()
         if stagger:
-            decisions = max(1, spec["time_limit"] // spec["action_repeat"])
-            self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec["action_repeat"]
+            decisions = max(1, spec.time_limit // spec.action_repeat)
+            self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec.action_repeat
 
     @property
     def units(self) -> int:
@@ -385,13 +386,13 @@ class Starts(NamedTuple):
     """The lane of each match, int `[matches]`."""
 
 
-def match_starts(game: Any, spec: Mapping[str, Any], games: int, seed: int, scene: np.ndarray | None = None) -> Starts:
+def match_starts(game: Any, spec: PlayedSpec, games: int, seed: int, scene: np.ndarray | None = None) -> Starts:
     """Proper starts of `games` matches; the first player has side 0 in the first half and side 1 in the second. With
     `scene`, u32 `[words]`, all begin there and the first player has side 0. Raises ValueError for no matches.
     """
     if games < 1:
         raise ValueError(f"the number of matches must be at least 1, got {games}")
-    halves = ((games + 1) // 2, games // 2) if int(spec["sides"]) == 2 and scene is None else (games, 0)
+    halves = ((games + 1) // 2, games // 2) if spec.sides == 2 and scene is None else (games, 0)
     tiles_of = [-(-half // LANES) for half in halves]
     count = sum(tiles_of)
     tiles = game.new(count)
@@ -407,14 +408,14 @@ def match_starts(game: Any, spec: Mapping[str, Any], games: int, seed: int, scen
     return Starts(tiles, np.repeat(np.arange(2), tiles_of), pick)
 
 
-def match_pay(spec: Mapping[str, Any]) -> np.ndarray:
+def match_pay(spec: PlayedSpec) -> np.ndarray:
     """What a term pays in a match, f32 `[terms]`: potentials nothing."""
-    return np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
+    return np.array([0.0 if t.kind == "potential" else t.weight for t in spec.terms], np.float32)
 
 
 def play_matches(
     game: Any,
-    spec: Mapping[str, Any],
+    spec: PlayedSpec,
     first: Player,
     second: Player,
     games: int,
@@ -428,21 +429,21 @@ def play_matches(
     in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
     `keep_actions` the result says how each began and what was done in it."""
     tiles, side_of, pick = match_starts(game, spec, games, seed, scene)
-    sides, count = int(spec["sides"]), len(side_of)
+    sides, count = spec.sides, len(side_of)
     players = (first, second)
     plans = tuple(make_plan(player.layers) for player in players)
     blocks = [aligned(16) if p.blob is None else pack(plan, p.blob) for p, plan in zip(players, plans, strict=True)]
     for player in players:
         if player.kind <= POLICY and (
-            player.blob is None or player.layers[0] != spec["n_obs"] or player.layers[-1] != spec["n_actions"] + 1
+            player.blob is None or player.layers[0] != spec.n_obs or player.layers[-1] != spec.n_actions + 1
         ):
             raise ValueError(
-                f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                f"{spec.name} needs a policy of {spec.n_obs} inputs and {spec.n_actions + 1} outputs; "
                 f"got layers {list(player.layers)}"
             )
     results, lengths = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
-    most = -(-int(spec["time_limit"]) // int(spec["action_repeat"])) if keep_actions else 0
+    most = -(-spec.time_limit // spec.action_repeat) if keep_actions else 0
     actions = np.zeros((count, most, sides, LANES), np.int32)
     start = tiles.view(np.uint32).reshape(count, -1, LANES).copy()
     scratch = aligned(max(scratch_floats(plan, spec, 1) for plan in plans))
@@ -457,7 +458,7 @@ def play_matches(
         plans,
         tuple(p.activation for p in players),
         tuple(block.ctypes.data for block in blocks),
-        int(spec["n_actions"]),
+        spec.n_actions,
         greedy,
         seed & 0xFFFFFFFF,
         match_pay(spec),

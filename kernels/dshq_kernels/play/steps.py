@@ -4,12 +4,10 @@ and may do next out, row by row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.play.players import ACTION_AT, TICKS_AT
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import call, call2, compiled, copy_bytes, peek_f32, peek_i32, poke_i32
@@ -18,10 +16,10 @@ NOBODY = -1
 """Instead of the index of a verb: the sides that do not learn take action 0."""
 
 
-def scratch_bytes(spec: Mapping[str, Any], tile_bytes: int) -> int:
+def scratch_bytes(spec: PlayedSpec, tile_bytes: int) -> int:
     """Bytes of scratch memory for `step_games` and `observe_games`."""
-    sides, terms = int(spec["sides"]), len(spec["terms"])
-    units = sides * (int(spec["n_obs"]) + 2 * max(1, terms) + int(spec["n_actions"]) + 1) + 2
+    sides, terms = spec.sides, len(spec.terms)
+    units = sides * (spec.n_obs + 2 * max(1, terms) + spec.n_actions + 1) + 2
     return units * LANES * 4 + tile_bytes
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import make_plan, pack
 from dshq_kernels.play.players import POLICY
 from dshq_kernels.play.rollout import Matches, Player, match_pay, match_starts
@@ -28,7 +28,7 @@ class Searching(NamedTuple):
 
 def play_searched_matches(
     game: Any,
-    spec: Mapping[str, Any],
+    spec: PlayedSpec,
     first: Player,
     second: Player,
     games: int,
@@ -44,7 +44,7 @@ def play_searched_matches(
     if first.kind > POLICY or first.blob is None:
         raise ValueError("only a policy can search")
     tiles, side_of, pick = match_starts(game, spec, games, seed, scene)
-    sides, count = int(spec["sides"]), len(side_of)
+    sides, count = spec.sides, len(side_of)
     rival = second.blob is not None
     search = Search(
         game,
@@ -69,7 +69,7 @@ def play_searched_matches(
     open_games.ravel()[pick] = True
     result, length = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
-    for t in range(-(-int(spec["time_limit"]) // int(spec["action_repeat"]))):
+    for t in range(-(-spec.time_limit // spec.action_repeat)):
         before = tiles["action"].copy()
         search.run(
             params,
@@ -86,11 +86,11 @@ def play_searched_matches(
         if sides == 2:
             search.move_others(tiles, side_of, others, before, seed ^ OTHERS_SEED, t)
         game.decide(tiles)
-        game.tick(tiles, spec["action_repeat"])
+        game.tick(tiles, spec.action_repeat)
         terminated, winner = game.status(tiles)
         gains = (game.terms(tiles)[each, side_of][:, : len(paid)] * paid[:, None]).sum(axis=1)
         returns[open_games] += gains[open_games]
-        ended = open_games & (terminated | (tiles["ticks"] >= spec["time_limit"]))
+        ended = open_games & (terminated | (tiles["ticks"] >= spec.time_limit))
         length[ended] = t + 1
         result[ended] = ((1 - 2 * side_of[:, None]) * winner)[ended]
         open_games &= ~ended

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import N_ACTIONS, play_scratch
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.simd.lanes import LANES
@@ -108,11 +109,11 @@ class Result(NamedTuple):
     total: int
 
 
-def units_of(plan: np.ndarray, spec: Mapping[str, Any], words: int, particles: int) -> dict[str, int]:
+def units_of(plan: np.ndarray, spec: PlayedSpec, words: int, particles: int) -> dict[str, int]:
     """Units of 16 numbers of every field of `Memory`; `words`: of a state."""
     sides, n_obs, *_ = shape_of(spec)
     n_actions, held = int(plan[0, N_ACTIONS]), max(2, -(-particles // LANES))
-    terms = max(1, len(spec["terms"]))
+    terms = max(1, len(spec.terms))
     return {
         "root_obs": sides * n_obs,
         "root_mask": sides * n_actions,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import make_plan
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.play.players import POLICY, RANDOM
@@ -94,7 +95,7 @@ class Search:
     def __init__(
         self,
         game: Any,
-        spec: Mapping[str, Any],
+        spec: PlayedSpec,
         layers: Sequence[int],
         activation: int,
         n_tiles: int,
@@ -109,13 +110,13 @@ class Search:
         self.plan = make_plan(layers, separate)
         self.other_plan = make_plan(other_layers) if other_layers else self.plan
         for given in (layers, other_layers):
-            if given and (given[0], given[-1]) != (spec["n_obs"], spec["n_actions"] + 1):
+            if given and (given[0], given[-1]) != (spec.n_obs, spec.n_actions + 1):
                 raise ValueError(
-                    f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                    f"{spec.name} needs a policy of {spec.n_obs} inputs and {spec.n_actions + 1} outputs; "
                     f"got layers {list(given)}"
                 )
         self.particles, self.depth, self.threads = particles, depth, max(1, min(threads, n_tiles))
-        self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
+        self.potential = np.array([term.kind == "potential" for term in spec.terms], np.bool_)
         self._game = Game(game.verbs, game.dtype.itemsize, shape_of(spec))
         self._raise_kept = game.raise_kept
         self.value = aligned((n_tiles, LANES))

@@ -174,7 +174,7 @@ def test_what_is_not_finite_is_left_out(page):
 
 
 def play(page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dict[str, int], length: int) -> dict:
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "opponents": opponents, "length": length, "seed": 7}
+    rules = {"wgsl": drill.wgsl, "spec": drill.spec.to_json(), "opponents": opponents, "length": length, "seed": 7}
     network = {"layers": list(policy.spec.layers), "activation": policy.spec.activation, "data": policy.weights}
     page.make(network=network, games=rules, minibatchSize=16, epochs=1, seed=3)
     return page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
@@ -187,7 +187,7 @@ def replay(
     ...: each decision's observations, masks, rewards and ends, [T, rows, ...], what came after, and each value.
     """
     game, spec = drill.game(), drill.spec
-    sides = 1 if opponent != "self" else spec["sides"]
+    sides = 1 if opponent != "self" else spec.sides
     learning = slice(side, side + sides)
     games = actions.shape[1] // sides
     tiles = game.new(games // 16, seed, practice=True)
@@ -197,9 +197,9 @@ def replay(
         return np.moveaxis(values, 1, 0)[learning].transpose(0, 1, 3, 2).reshape(-1, values.shape[2])
 
     def potentials(values: np.ndarray) -> np.ndarray:
-        return rows(values) * [term["kind"] == "potential" for term in spec["terms"]]
+        return rows(values) * [term.kind == "potential" for term in spec.terms]
 
-    weights = np.array([term["weight"] for term in spec["terms"]])
+    weights = np.array([term.weight for term in spec.terms])
     kept: dict[str, list[np.ndarray]] = {}
     before = potentials(game.terms(tiles))
     for chosen in actions:
@@ -208,9 +208,9 @@ def replay(
             tiles["action"] = game.actions(tiles, opponent)
         tiles["action"][:, learning] = chosen.reshape(sides, -1, 16).swapaxes(0, 1)
         game.decide(tiles)
-        game.tick(tiles, spec["action_repeat"])
+        game.tick(tiles, spec.action_repeat)
         terms, (terminated, _) = game.terms(tiles), game.status(tiles)
-        late = (tiles["ticks"] >= spec["time_limit"]) & ~terminated
+        late = (tiles["ticks"] >= spec.time_limit) & ~terminated
         paid = rows(terms) + potentials(terms) * (gamma - 1) - before
         step["reward"], step["paid"] = paid @ weights, paid * weights
         step["last"] = rows(game.observe(tiles))
@@ -241,11 +241,11 @@ def test_a_rollout_is_what_the_processor_makes_of_its_actions(page, drill, oppon
     policy = Policy(spec.layers, spec.activation, weights_of(spec, 2))
     metrics, found = play(page, drill, policy, opponents, length), page.samples()
     count = found["action"].size
-    begin, seed, told = 0, 7, Told(np.zeros(len(drill.spec["terms"])))
+    begin, seed, told = 0, 7, Told(np.zeros(len(drill.spec.terms)))
     for opponent, games in opponents.items():
-        both = opponent == "self" or drill.spec["sides"] == 1
+        both = opponent == "self" or drill.spec.sides == 1
         for side, playing in enumerate([games] if both else [games // 2, games // 2]):
-            rows = playing * (drill.spec["sides"] if opponent == "self" else 1)
+            rows = playing * (drill.spec.sides if opponent == "self" else 1)
             end = begin + rows * length
             part = {
                 name: values.reshape(count, -1)[begin:end].reshape(length, rows, -1) for name, values in found.items()
@@ -287,8 +287,8 @@ def agree(
     assert np.array_equal(planes["ended"] == 1, terminated) and np.array_equal(planes["ended"] == 2, truncated)
     assert np.abs(planes["reward"] - wanted["reward"]).max() <= 1e-4
     allowed = None
-    if drill.spec["masked"]:
-        allowed = mask >> np.arange(drill.spec["n_actions"], dtype=np.uint32) & 1
+    if drill.spec.masked:
+        allowed = mask >> np.arange(drill.spec.n_actions, dtype=np.uint32) & 1
         assert np.array_equal(allowed, wanted["mask"])
         assert np.take_along_axis(allowed, actions[..., None], -1).all(), "it takes only what it may"
 
@@ -323,8 +323,8 @@ def test_weights_of_rewards_may_change(page):
     policy = Policy(spec.layers, spec.activation, weights_of(spec, 2))
     play(page, drill, policy, {"self": 16}, 4)
     assert set(page.samples()["reward"]) == {1.0}
-    (term,) = drill.spec["terms"]
-    page.ask("setRewards", {term["name"]: 2.5})
+    (term,) = drill.spec.terms
+    page.ask("setRewards", {term.name: 2.5})
     page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
     assert set(page.samples()["reward"]) == {2.5}
 
@@ -334,7 +334,7 @@ def test_it_learns(page):
     """Play and learning together: CartPole's pole stands longer."""
     drill = compile_drill(drills["cartpole"])
     spec = PolicySpec.for_drill(drill.spec, (32, 32))
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "opponents": {"self": 128}, "length": 32, "seed": 1}
+    rules = {"wgsl": drill.wgsl, "spec": drill.spec.to_json(), "opponents": {"self": 128}, "length": 32, "seed": 1}
     network = {"layers": list(spec.layers), "activation": "tanh", "data": spec.initial(np.random.default_rng(0))}
     page.make(network=network, games=rules, minibatchSize=1024, epochs=2)
     hyper = settings(Hyper(learning_rate=3e-3, entropy_coef=0.0, target_kl=0.02))
@@ -361,7 +361,7 @@ def test_what_it_cannot_do_is_said(page):
     network = {"layers": list(SMALL.layers), "activation": "tanh", "data": weights}
     sizes = {"samples": 64, "minibatchSize": 64, "epochs": 1}
     ball = compile_drill(drills["ball"])
-    games = {"wgsl": ball.wgsl, "spec": ball.spec, "opponents": {"self": 64}, "length": 2}
+    games = {"wgsl": ball.wgsl, "spec": ball.spec.to_json(), "opponents": {"self": 64}, "length": 2}
     wide = {"layers": [4, 2], "activation": "tanh", "data": np.zeros(10, np.float32)}
     for options, said in (
         ({"network": network | {"layers": [28, -2, -2, -1, -1, -1, 8, 31]}, **sizes}, "grid or pairs"),

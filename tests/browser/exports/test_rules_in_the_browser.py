@@ -32,7 +32,7 @@ def test_ball_drill(plain_chromium, seed: int):
     drill = compile_drill(drills.get("ball"))
     page = plain_chromium.new_page()
     page.add_script_tag(content=DRIVER.read_text())
-    seen = page.evaluate(MAIN, [drill.javascript, drill.spec, ticks, seed])
+    seen = page.evaluate(MAIN, [drill.javascript, drill.spec.to_json(), ticks, seed])
     page.close()
     wanted = trace(drill, ticks, seed, backend="cpu")
     assert seen["episodes"] == wanted["episodes"] > 0

@@ -19,7 +19,7 @@ def stubborn(path: Path, drill: str, action: int) -> Path:
     with Trainer(drill, algorithm="dreamer", dreamer=SMALL, evaluate_seconds=3600) as trainer:
         trainer.train_for(updates=2, progress=False)
         saved = checkpoint.load(trainer.save(path))
-        n_actions = trainer.drill.spec["n_actions"]
+        n_actions = trainer.drill.spec.n_actions
     name = "train.dreamer.agent.actor.weights"
     weights = saved.state[name].copy()
     weights[-n_actions:] = np.where(np.arange(n_actions) == action, SURE, 0.0)  # the biases are its last weights

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any
+
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 
 STRIDES = (2, 2, 2)
 """Convolutions that shrink a frame from 72 x 80 to 9 x 10, where the halves end (gbxcule)."""
@@ -103,15 +103,15 @@ def rows_needed(sequence: int) -> int:
     return sequence + 3 * STRIDE + 1
 
 
-def suits(spec: Mapping[str, Any]) -> None:
+def suits(spec: GameSpec) -> None:
     """Raises ValueError for a drill that cannot be learned from its frames."""
-    if not spec.get("drawn", True):
+    if isinstance(spec, DrillSpec) and not spec.drawn:
         raise ValueError(
-            f"dreamer learns from frames, and the drill {spec['name']!r} has no scene to draw: give it a rule `scene`, "
+            f"dreamer learns from frames, and the drill {spec.name!r} has no scene to draw: give it a rule `scene`, "
             "or choose the algorithm ppo"
         )
-    if spec.get("masked"):
+    if spec.masked:
         raise ValueError(
-            f"dreamer sees frames only, and in the drill {spec['name']!r} the rules forbid actions (mask), which no "
+            f"dreamer sees frames only, and in the drill {spec.name!r} the rules forbid actions (mask), which no "
             "frame shows: choose the algorithm ppo"
         )

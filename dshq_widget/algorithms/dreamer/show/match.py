@@ -60,7 +60,7 @@ class Match:
         """Nothing before the next decision counts: a game begins, or the page's match is taken up."""
         self.frame = torch.empty((1, 1, raster.HEIGHT, raster.ROW_BYTES), dtype=torch.uint8)
         """What the policy saw last."""
-        self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec["world"])
+        self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec.world)
         self._rng = np.random.default_rng([int(words[0]), self.tick, 0x5707])
         self._only = np.ones(1, bool)
 
@@ -88,7 +88,7 @@ class Match:
         self.first = bool((terminated | truncated)[0])
         if self.first:
             seconds = REST_SECONDS["goal" if batch.winners()[0] else "draw"]
-            self._pass(max(1, floor(seconds * batch.spec["tick_rate"] + 0.5)))
+            self._pass(max(1, floor(seconds * batch.spec.tick_rate + 0.5)))
             batch.practise(False, self._only)
             batch.reset(self._only)
         return made
@@ -100,5 +100,5 @@ class Match:
     def _scripted(self) -> int:
         """The other side's action; chance has a generator of its own, because the game's belongs to the game."""
         if self.opponent == "random":
-            return int(self._rng.integers(0, self.batch.spec["n_actions"]))
+            return int(self._rng.integers(0, self.batch.spec.n_actions))
         return int(self.batch.scripted(self.opponent)[0, 1])

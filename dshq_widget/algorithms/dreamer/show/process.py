@@ -184,7 +184,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Play until told to stop. `job`: training/shown.py."""
     torch.set_num_threads(1)
     drill = CompiledDrill.from_json(job["drill"])
-    policy = ShownPolicy(job, blocks["weights"], int(drill.spec["n_actions"]))
+    policy = ShownPolicy(job, blocks["weights"], drill.spec.n_actions)
     show = Show(channel, drill, policy, int(job["seed"]))
     while not channel.closed:
         for command in channel.poll(0.0 if show.busy else IDLE_SECONDS):

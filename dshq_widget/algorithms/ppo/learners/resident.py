@@ -395,10 +395,9 @@ class ResidentPPO(TorchPPO):
     def _resident(self, samples: Samples) -> Rollout:
         """Samples of the host on the device, as a rollout of one decision."""
         count = samples.action.size
-        sizes = {"n_obs": self.spec.layers[0], "n_actions": self.spec.n_actions, "terms": ()}
         if self._uploaded is None or self._uploaded.samples != count:
-            spec = {**sizes, "masked": samples.mask.size > 0}
-            self._uploaded = Rollout.new(1, count, spec, self.device)
+            masks = self.spec.n_actions if samples.mask.size else 0
+            self._uploaded = Rollout.new(1, count, self.spec.layers[0], masks, 0, self.device)
         here = self._uploaded
         fields = self._upload(samples)
         here.obs[0] = fields["obs"].transpose(1, 2).reshape(count, -1)
