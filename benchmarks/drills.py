@@ -32,6 +32,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.env.making import make_vec
 from dshq_widget.env.snapshots import Snapshots
 from dshq_widget.policy import evaluate as matches
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.trainer import Trainer
 
@@ -220,7 +221,7 @@ def curve(name: str, seed: int, seconds: float) -> dict[str, Any]:
         watch.over.set()
         watch.join()
         watch.kept.append((seconds, trainer.latest_policy()))
-        drill, metrics = trainer.drill, trainer.metrics
+        drill, metrics = with_rules(trainer.drill), trainer.metrics
     points = [
         {"seconds": moment, "agent_steps": policy.step, "version": policy.version, **judge(drill, policy)}
         for moment, policy in watch.kept

@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks.machine import describe, write
 from dshq_widget.policy.evaluate import evaluate, network, opponent
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -46,8 +47,9 @@ def look(trainer: Trainer, began: float) -> dict[str, Any]:
     seconds = time.monotonic() - began
     player = network(policy.layers, policy.activation, policy.weights)
     row: dict[str, Any] = {"seconds": seconds, "agent_steps": policy.step, "elo": trainer.metrics.get("elo")}
+    drill = with_rules(trainer.drill)
     for who in PINNED:
-        row[who] = evaluate(trainer.drill, player, opponent(who, trainer.drill), MATCHES, seed=7, name=who)
+        row[who] = evaluate(drill, player, opponent(who, drill), MATCHES, seed=7, name=who)
     row["score"] = sum(row[who]["wins"] + row[who]["draws"] / 2 for who in PINNED) / (MATCHES * len(PINNED))
     return row
 

@@ -42,12 +42,14 @@ PERIOD_US = 100_000
 def until_skilled(hyper: dict[str, Any], seed: int, pause: float) -> dict[str, Any]:
     """In this process: train and look at every new policy, `pause` seconds apart, until one passes."""
     from dshq_widget.policy.evaluate import evaluate, network, opponent
+    from dshq_widget.training.any_drill import with_rules
     from dshq_widget.training.trainer import Trainer
 
     looks = []
     with Trainer("ball", seed=seed, **hyper) as trainer:
         trainer.start()
-        chaser = opponent("chaser", trainer.drill)
+        drill = with_rules(trainer.drill)
+        chaser = opponent("chaser", drill)
         seen, end = 0, time.monotonic() + LIMIT
         while time.monotonic() < end:
             policy = trainer.latest_policy()
@@ -58,10 +60,10 @@ def until_skilled(hyper: dict[str, Any], seed: int, pause: float) -> dict[str, A
                 continue
             seen, found = policy.version, time.time()
             player = network(policy.layers, policy.activation, policy.weights)
-            first = evaluate(trainer.drill, player, chaser, MATCHES, seed=7, name="chaser")
+            first = evaluate(drill, player, chaser, MATCHES, seed=7, name="chaser")
             look: dict[str, Any] = {"clock": found, "agent_steps": policy.step, "chaser": first}
             if passes(first):
-                look["again"] = evaluate(trainer.drill, player, chaser, MATCHES, seed=8, name="chaser")
+                look["again"] = evaluate(drill, player, chaser, MATCHES, seed=8, name="chaser")
             looks.append(look)
             if "again" in look and passes(look["again"]):
                 return {"skilled": True, "looks": looks, "tuning": trainer.tuning}

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dshq_kernels.play.records import learner_module
 from dshq_widget.algorithms import algorithms
 from dshq_widget.algorithms.ppo import compiling
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
 
 DRILL = "ball"
@@ -23,7 +24,7 @@ def main() -> None:
     """Compile it, in two processes where there are two processors, unless it is kept on this machine."""
     with Trainer(DRILL) as trainer:
         if not compiling.is_compiled():
-            compiling.everything(trainer.drill, trainer.config)
+            compiling.everything(with_rules(trainer.drill), trainer.config)
 
 
 def others() -> None:

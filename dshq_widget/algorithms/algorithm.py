@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dshq_widget.contract import metrics, sections, settings
 from dshq_widget.contract.curves import Curve
-from dshq_widget.contract.game_spec import DrillSpec, GameSpec
+from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.sections import Section
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
@@ -49,7 +50,7 @@ class Start(Protocol):
 
     def __call__(
         self,
-        drill: Any,
+        drill: Game,
         config: TrainConfig,
         weights: SharedBlock,
         job: Mapping[str, Any],
@@ -74,7 +75,7 @@ def one_process(
         )
 
     def start(
-        drill: Any,
+        drill: Game,
         config: TrainConfig,
         weights: SharedBlock,
         job: Mapping[str, Any],
@@ -178,13 +179,13 @@ class Algorithm:
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
 
-    evaluate: Callable[[Any, Checkpoint, int, int, bool, str], dict[str, Any]] | None = None
+    evaluate: Callable[[CompiledDrill, Checkpoint, int, int, bool, str], dict[str, Any]] | None = None
     """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their
     file: the numbers of policy/evaluate.py. None: that network plays.
     """
     played: PlayedByProcess | None = None
     """None: the page plays the network that is published."""
-    prepare: Callable[[Any, TrainConfig], None] | None = None
+    prepare: Callable[[Game, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 
     def __post_init__(self) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 import webbrowser
-from typing import Any
 
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drill.declaration import Drill
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_server import serve
 
 
 def play(
-    drill: Any,
+    drill: str | os.PathLike[str] | type[Drill] | CompiledDrill,
     *,
     policy: str | None = None,
     algorithm: str | None = None,

@@ -7,6 +7,7 @@ import math
 import os
 from typing import Any
 
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint
@@ -22,7 +23,7 @@ OF_THE_LATEST = ("win_rate", "win_share", "elo", "return", "reward", "loss", "en
 """Prefixes of metrics that do not describe an earlier policy."""
 
 
-def keep_best(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
+def keep_best(path: str | os.PathLike[str], drill: Game) -> dict[str, Any] | None:
     """Compare a file's latest policy with its league's champion, and save the champion if the latest is worse. Returns
     {version, latest, shares: {version: points per match against the pinned opponents}, why}, where there are two also
     `head_to_head` (the latest's points per match against the champion) and its `ci95`; None without a league. A
@@ -33,7 +34,7 @@ def keep_best(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, A
     band of the difference (R. Newcombe, "Interval estimation for the difference between independent proportions",
     1998, method 10) is above zero. Otherwise they are even, and the newer stays.
     """
-    if drill.spec.sides == 1:
+    if not isinstance(drill, CompiledDrill) or drill.spec.sides == 1:
         return None
     saved = checkpoint.load(path)
     league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract import settings
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.limits import Limits
@@ -99,7 +100,7 @@ class Run:
         channel: Channel,
         job: Mapping[str, Any],
         *,
-        drill: Any,
+        drill: Game,
         config: TrainConfig,
         spec: PolicySpec,
         learner: Learner,

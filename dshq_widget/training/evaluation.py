@@ -10,7 +10,7 @@ from dshq_widget import algorithms
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.policy import checkpoint, compatibility
-from dshq_widget.training.any_drill import compiled
+from dshq_widget.training.any_drill import compiled, with_rules
 
 if TYPE_CHECKING:
     from dshq_kernels.play.rollout import Player
@@ -56,7 +56,7 @@ def evaluate(
     if drill is None:
         path = os.fspath(policy)
         drill = compatibility.known_drill(saved, path, "pass the drill's class as the second argument")
-    game: CompiledDrill = compiled(drill)
+    game = with_rules(compiled(drill))
     if said := compatibility.other_rules(saved, os.fspath(policy), game.spec):
         log.warning("%s", said)
     alone = game.spec.sides == 1
@@ -93,7 +93,14 @@ def _rival(who: str, saved: Checkpoint, drill: CompiledDrill) -> Player:
 
 
 def _of_environment(
-    saved: Checkpoint, path: str, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
+    saved: Checkpoint,
+    path: str,
+    drill: object,
+    against: Any,
+    episodes: int,
+    seed: int,
+    greedy: bool,
+    search: str | None,
 ) -> dict[str, Any]:
     from dshq_widget.gyms.evaluate import evaluate_environment
     from dshq_widget.policy.search import parse

@@ -24,7 +24,7 @@ class RunConfig:
     """
 
     def __init__(
-        self, drill: CompiledDrill | Environment | Any, algorithm: Algorithm, values: TrainConfig | None = None
+        self, drill: CompiledDrill | Environment, algorithm: Algorithm, values: TrainConfig | None = None
     ) -> None:
         self._drill, self.algorithm = drill, algorithm
         if values is None:

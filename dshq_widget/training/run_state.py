@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class RunState:
 
     def __init__(
         self,
-        drill: CompiledDrill | Environment | Any,
+        drill: CompiledDrill | Environment,
         config: RunConfig,
         latest: LatestPolicy,
         status: TrainingStatus,

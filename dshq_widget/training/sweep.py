@@ -11,10 +11,12 @@ from typing import Any
 
 from dshq_widget import algorithms
 from dshq_widget.contract import sections
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import METRICS, metric_named
 from dshq_widget.contract.settings import ConfigError, nearest, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.training import sweep_space
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget
@@ -104,7 +106,7 @@ def sweep(
     return result()
 
 
-def default_metric(game: CompiledDrill) -> str:
+def default_metric(game: Game) -> str:
     """What judges a setting unless another metric is named: `win_share`, the wins among all matches with the drill's
     script; `win_share_random` where there is no script, `evaluated_return` in a drill of one side. `win_rate_ema` would
     not do: it counts decided matches only, so one win and 127 draws make the best policy there is.
@@ -151,7 +153,12 @@ def _key(values: Mapping[str, Any]) -> str:
 
 
 def _train(
-    game: Any, algorithm: str, hyper: Mapping[str, Any], budget: Mapping[str, Any], metric: str, progress: bool
+    game: CompiledDrill | Environment,
+    algorithm: str,
+    hyper: Mapping[str, Any],
+    budget: Mapping[str, Any],
+    metric: str,
+    progress: bool,
 ) -> dict[str, Any]:
     """One run: the last value of the metric, all last metrics, the curve; an error instead of a value if it failed."""
     metrics: dict[str, float | int] = {}
@@ -224,7 +231,7 @@ def _own(algorithm: str) -> dict[str, Mapping[str, Any]]:
     return {} if kind is None else {f"{algorithm}.{key}": field for key, field in sections.fields(kind).items()}
 
 
-def _check(game: Any, algorithm: str, space: Space, hyper: Mapping[str, Any]) -> None:
+def _check(game: CompiledDrill | Environment, algorithm: str, space: Space, hyper: Mapping[str, Any]) -> None:
     """Raises what a trainer with one of these settings would raise."""
     both = sorted({*space} & {*hyper})
     if both:

@@ -20,9 +20,10 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
-from dshq_widget.training.any_drill import compiled
+from dshq_widget.training.any_drill import compiled, with_rules
 from dshq_widget.training.callbacks import Callbacks, Metrics
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
@@ -60,7 +61,7 @@ class Trainer(Readings, Callbacks):
 
     def __init__(
         self,
-        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
+        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill | Environment = "ball",
         *,
         resume: str | os.PathLike[str] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
@@ -454,7 +455,7 @@ class Trainer(Readings, Callbacks):
         """The policy of a version of the run's league; of None the champion's. A learner that trains writes its league
         first. Raises CheckpointError if there is none.
         """
-        return of_league(self.drill, checkpoint.decode(self.run_file()), version)
+        return of_league(with_rules(self.drill), checkpoint.decode(self.run_file()), version)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file, or bronze, silver or gold of the drill's ladder; the next start continues

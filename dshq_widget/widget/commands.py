@@ -11,6 +11,7 @@ from dshq_widget.classroom.quota import Quota
 from dshq_widget.contract import protocol
 from dshq_widget.drill import own_reward
 from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.fence import Fence, sentence
@@ -138,7 +139,7 @@ class Commands:
     def _to_policy_show(self, kind: str, content: Content) -> None:
         if self._policy_show is None:
             raise ValueError(f"{kind} is for policies that a page cannot play: reload the page")
-        self._policy_show.send(page_protocol.to_policy_show(kind, content, self._trainer.drill.spec))
+        self._policy_show.send(page_protocol.to_policy_show(kind, content, with_rules(self._trainer.drill).spec))
 
     def _file_name(self, ending: str) -> str:
         trainer = self._trainer

@@ -24,12 +24,14 @@ import traitlets
 from dshq_widget import lessons
 from dshq_widget.classroom.quota import Quota, Rules
 from dshq_widget.contract import protocol
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.league_policy import LEAGUE
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
@@ -85,7 +87,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     def __init__(
         self,
-        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
+        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill | Environment = "ball",
         *,
         seed: int | None = None,
         resume: str | os.PathLike[str] | None = None,
@@ -125,7 +127,7 @@ class DrillWidget(anywidget.AnyWidget):
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
-        own = {"seed": self._trainer.config.seed, "speed": compiled.spec.show_speed}
+        own: dict[str, Any] = {"seed": self._trainer.config.seed, "speed": compiled.spec.show_speed}
         if elsewhere and compiled.spec.sides == 2:  # it has learned to play side 0 only
             own["mode"] = "sandbox"
         show = {**protocol.SHOW_DEFAULTS, **own, **checked}
@@ -228,7 +230,7 @@ class DrillWidget(anywidget.AnyWidget):
         decision and from the next start on; "" pays for nothing more. See Trainer.pay_for.
         """
         self._trainer.pay_for(line)
-        drill = self._trainer.drill
+        drill = with_rules(self._trainer.drill)
         with self._outbox.lock:
             self.drill = {**self.drill, "spec": drill.spec.to_json(), "javascript": drill.javascript}
         self._refresh()
@@ -564,7 +566,7 @@ class DrillWidget(anywidget.AnyWidget):
             super()._handle_msg(msg)
 
 
-def _panels(drill: Any) -> tuple[str, ...]:
+def _panels(drill: Game) -> tuple[str, ...]:
     """The panels that work for this drill."""
     return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
 

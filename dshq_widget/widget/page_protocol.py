@@ -140,7 +140,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
     }
 
 
-def expression(drill: Any, compiled: Game) -> str:
+def expression(drill: object, compiled: Game) -> str:
     """How to write this drill in Python: the name of a built-in one or of an environment, else the name of the class.
     `drill` is what the user gave, `compiled` what became of it.
     """

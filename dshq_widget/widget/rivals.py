@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.league_policy import BEST, LEAGUE, version_of
 from dshq_widget.widget import page_protocol
@@ -23,7 +23,7 @@ class Rivals:
 
     def __init__(
         self,
-        drill: CompiledDrill,
+        drill: Game,
         scripts_only: bool = False,
         of_league: Callable[[int | None], checkpoint.Checkpoint] | None = None,
     ) -> None:

@@ -14,6 +14,7 @@ from dshq_widget.contract.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
 
 
@@ -37,7 +38,9 @@ def floats(spec: GameSpec, settings: DreamerSettings) -> int:
     return acting_floats(SIZES[settings.size], spec.n_actions)
 
 
-def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
+def evaluate(
+    drill: CompiledDrill, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str
+) -> dict[str, Any]:
     """See `Algorithm.evaluate`."""
     from dshq_widget.gpu.device import need_torch
 

@@ -13,6 +13,7 @@ from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 
 if TYPE_CHECKING:
+    from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
 
 
@@ -48,7 +49,9 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
+def evaluate(
+    drill: CompiledDrill, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str
+) -> dict[str, Any]:
     """See `Algorithm.evaluate`: the policy's proposals, of which the gate lets some pass."""
     import numpy as np
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.algorithms.algorithm import Algorithm, Message, Processes
 from dshq_widget.algorithms.ppo.cluster import RAY
 from dshq_widget.algorithms.ppo.metrics import METRICS
+from dshq_widget.contract.game_spec import Game
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def start(
-    drill: Any,
+    drill: Game,
     config: TrainConfig,
     weights: SharedBlock,
     job: Mapping[str, Any],
@@ -31,7 +32,7 @@ def start(
     return start_processes(drill, config, weights, job, on_message, on_exit)
 
 
-def prepare(drill: Any, config: TrainConfig) -> None:
+def prepare(drill: Game, config: TrainConfig) -> None:
     """See `Algorithm.prepare`."""
     from dshq_widget.algorithms.ppo.processes import prepare_processes
 

@@ -12,10 +12,10 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import check_device, need_torch
-from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
@@ -224,7 +224,7 @@ _compilers: dict[int, Child] = {}
 """Process -> what it started last to compile; a fork has another number."""
 
 
-def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
+def prepare_processes(drill: Game, config: TrainConfig) -> None:
     """Compile the learner in the background, unless that has been done on this machine, or is being done for another
     drill of this process.
     """
@@ -237,7 +237,7 @@ def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -
 
 
 def start_processes(
-    drill: CompiledDrill | Environment,
+    drill: Game,
     config: TrainConfig,
     weights: SharedBlock,
     job: Mapping[str, Any],
@@ -262,7 +262,7 @@ def start_processes(
     return OneProcess(GYM_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit, threads, **stuck)
 
 
-def _joint(drill: CompiledDrill | Environment, *given: Any) -> Processes:
+def _joint(drill: Game, *given: Any) -> Processes:
     """The learner of rank 0; torchrun has started the others. Raises RuntimeError."""
     need_torch("joint learning")
     config = given[0]

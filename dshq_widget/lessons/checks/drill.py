@@ -22,7 +22,7 @@ DONE = (
 )
 
 
-def missing(drill: Any) -> list[str]:
+def missing(drill: object) -> list[str]:
     """What the class still lacks. The rule is tried with 16 ships around the middle at each distance."""
     if not (isinstance(drill, type) and issubclass(drill, Drill)):
         return [f"Give the class itself, such as `Rocky`; this is {type(drill).__name__!r}."]

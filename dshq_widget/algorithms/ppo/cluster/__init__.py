@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Engine, Message, OneProcess, Processes
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import Metric
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
 
 
 def start(
-    drill: Any,
+    drill: Game,
     config: TrainConfig,
     weights: SharedBlock,
     job: Mapping[str, Any],

@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 
@@ -19,7 +19,7 @@ INSTALL = 'pip install "dshq-widget[ray]"'
 GUIDE = "see docs/ray.md"
 
 
-def check(drill: Any, config: TrainConfig, environ: Mapping[str, str] = os.environ) -> None:
+def check(drill: Game, config: TrainConfig, environ: Mapping[str, str] = os.environ) -> None:
     """Raises RuntimeError with one sentence for a run that cannot be on Ray, for a missing or old Ray, and for a
     missing token. `drill` is a CompiledDrill or an Environment.
     """
@@ -28,7 +28,7 @@ def check(drill: Any, config: TrainConfig, environ: Mapping[str, str] = os.envir
     _check_token(environ)
 
 
-def _check_run(drill: Any, config: TrainConfig) -> None:
+def _check_run(drill: Game, config: TrainConfig) -> None:
     if not isinstance(drill, CompiledDrill):
         raise RuntimeError(f"engine=ray plays drills only, and {drill.name} is an environment: leave out engine=ray")
     for key, why in (
