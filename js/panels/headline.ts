@@ -52,7 +52,7 @@ interface Headline {
 export function onThePitch(lively?: Liveliness | null): string {
   if (!lively) return "";
   const { now, untrained } = lively;
-  const before = untrained ? ` Untrained: ${untrained.touches}, ${untrained.shots} and ${untrained.goals}.` : "";
+  const before = untrained ? ` Untrained: ${untrained.touches}, ${untrained.shots}, ${untrained.goals}.` : "";
   return `On the pitch, a minute: ${now.touches} touches, ${now.shots} shots, ${now.goals} goals.${before}`;
 }
 

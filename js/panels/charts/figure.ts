@@ -61,6 +61,7 @@ export class Figure {
       h("p", { class: "help" }, curve.help),
     );
     this.table.hidden = true;
+    this.element.hidden = curve.moves === true; // until it has
   }
 
   /** The points as a table in the place of the plot, or the plot again. */
@@ -217,6 +218,7 @@ export class Figure {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     ctx.font = `600 ${13 * dpi}px ${style.fontFamily}`;
+    ctx.textAlign = "left";
     ctx.textBaseline = "bottom";
     ctx.setLineDash([]);
     ctx.lineJoin = "round";

@@ -22,7 +22,10 @@ export function buildAnswer({ session, signal }: PanelView): HTMLElement {
     next.hidden = outcomes.length < 2;
     if (!spec || !shown) return;
     const { action, made, probability, change } = shown;
-    setText(text, `${made ? "It does" : "It could do"} ${nameOf(spec, action)} (${percent(probability)}): a second later ${signed(change)}.`);
+    setText(
+      text,
+      `${made ? "It does" : "It could do"} ${nameOf(spec, action)} (${percent(probability)}): ${signed(change)} of expected return within a second.`,
+    );
   };
   session.events.on(
     "outcomes",

@@ -223,11 +223,11 @@ describe("what it thinks", () => {
     await settle();
     expect(worker().of("GHOST").at(-1), "back to the move that is made").toMatchObject({ outcome: 0 });
     const answer = root.querySelector<HTMLElement>(".why-answer")!;
-    expect(answer.textContent).toContain("forward · dash (60%): a second later −0.13.");
+    expect(answer.textContent).toContain("forward · dash (60%): −0.13 of expected return within a second.");
     control("Next move").click();
     await settle();
     expect(worker().of("GHOST").at(-1), "beside the pitch, without pointing").toMatchObject({ outcome: 1 });
-    expect(answer.textContent).toContain("It could do stop (60%): a second later +0.50.");
+    expect(answer.textContent).toContain("It could do stop (60%): +0.50 of expected return within a second.");
     await think({ standing: false });
     expect(panel().querySelectorAll(".outcome")).toHaveLength(0);
     expect(answer.hidden).toBe(true);
