@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.util
-import sys
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract.version import __version__
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     )
     from dshq_widget.env.debugging import debug
     from dshq_widget.env.making import make, make_parallel, make_vec
+    from dshq_widget.env.registration import register_environments
     from dshq_widget.learning.telemetry.metrics_file import read_metrics
     from dshq_widget.policy.checkpoint import CheckpointError, load_policy
     from dshq_widget.policy.export_json import save_json
@@ -62,6 +60,7 @@ __all__ = [
     "make_parallel",
     "make_vec",
     "read_metrics",
+    "register_environments",
     "rule",
     "save_json",
     "save_onnx",
@@ -92,43 +91,12 @@ _HOMES = {
     "make_parallel": "env.making",
     "make_vec": "env.making",
     "read_metrics": "learning.telemetry.metrics_file",
+    "register_environments": "env.registration",
     "rule": "drill.declaration",
     "save_json": "policy.export_json",
     "save_onnx": "policy.export_onnx",
     "sweep": "training.sweep",
 }
-
-
-def _register_environments() -> None:
-    """Let `gymnasium.make("dshq/Ball-v0")` find the drills: now, or as soon as gymnasium is imported."""
-    if "gymnasium.envs.registration" in sys.modules:
-        importlib.import_module("dshq_widget.env.registration").register_environments()
-    else:
-        sys.meta_path.insert(0, _WhenGymnasiumComes())
-
-
-class _WhenGymnasiumComes(importlib.abc.MetaPathFinder):
-    """Registers the drills once gymnasium has loaded its registry; gymnasium is not imported for it."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "gymnasium.envs.registration":
-            return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return None
-        load = spec.loader.exec_module
-
-        def load_and_register(module: Any) -> None:
-            load(module)
-            importlib.import_module("dshq_widget.env.registration").register_environments(module)
-
-        spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
-        return spec
-
-
-_register_environments()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,8 @@
-"""The drills in Gymnasium's registry: `gymnasium.make("dshq/Ball-v0")`, and `gymnasium.make_vec` of the same id.
-
-`import dshq_widget` registers them, before or after gymnasium is imported; so does `make("dshq_widget:dshq/Ball-v0")`.
-(Gymnasium 1.0 removed the plugins that registered environments without any import.)
-"""
+"""The drills in Gymnasium's registry: `gymnasium.make("dshq/Ball-v0")`, and `gymnasium.make_vec` of the same id."""
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from gymnasium.envs import registration
 
 from dshq_widget.drills import drills
 
@@ -19,9 +14,8 @@ def environment_id(drill: str) -> str:
     return f"{NAMESPACE}/{drills[drill].__name__}-v{VERSION}"
 
 
-def register_environments(registration: Any = None) -> None:
-    """Register every drill that is not registered yet; `registration` is gymnasium's module of that name."""
-    registration = registration or importlib.import_module("gymnasium.envs.registration")
+def register_environments() -> None:
+    """Let Gymnasium find every drill of the package by its id, such as "dshq/Ball-v0". Twice is as good as once."""
     for name, drill in drills.items():
         if environment_id(name) not in registration.registry:
             registration.register(

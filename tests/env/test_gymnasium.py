@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 import time
 import warnings
 
@@ -12,13 +10,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import dshq_widget  # noqa: F401  # registers the ids
 from dshq_widget import Choice, Drill, Observation, rule
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env import batch
 from dshq_widget.env.making import make, make_parallel, make_vec
-from dshq_widget.env.registration import environment_id
+from dshq_widget.env.registration import environment_id, register_environments
+
+register_environments()
 
 
 class Free(Drill):
@@ -90,12 +89,15 @@ def test_an_id_finds_every_drill_and_passes_the_checker(name):
     assert many.reset(seed=0)[0].shape == (3, spec.n_obs)
 
 
-@pytest.mark.parametrize("order", ["dshq_widget, gymnasium", "gymnasium, dshq_widget", "gymnasium"])
-def test_ids_are_there_whatever_is_imported_first(order):
-    name = "dshq/Bandit-v0" if "dshq_widget" in order else "dshq_widget:dshq/Bandit-v0"
-    probe = f"import {order}; print(gymnasium.make({name!r}).reset(seed=0)[0].shape)"
-    said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=300)
-    assert said.stdout.strip() == "(1,)", said.stderr
+def test_ids_are_there_once_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr(gym.envs.registration, "registry", {})
+    with pytest.raises(gym.error.Error):
+        gym.make("dshq/Bandit-v0")
+    register_environments()
+    before = dict(gym.envs.registration.registry)
+    register_environments()
+    assert gym.envs.registration.registry == before and len(before) == len(drills)
+    assert gym.make("dshq/Bandit-v0").reset(seed=0)[0].shape == (1,)
 
 
 def test_the_default_is_the_match_by_the_rules():

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-import dshq_widget  # noqa: F401  # registers the ids
 from dshq_widget.env.making import make, make_vec
+from dshq_widget.env.registration import register_environments
 
 pytestmark = pytest.mark.peers
+register_environments()
 STEPS = 16_384  # measured: two in five balls reached after them, one in fifty by chance
 
 

@@ -19,7 +19,7 @@ GROUPS = {
             *("compile_drill", "CompiledDrill", "RulesError", "debug", "drills"),
         ),
     ),
-    "environments": ("Environments", ("make", "make_vec", "make_parallel")),
+    "environments": ("Environments", ("make", "make_vec", "make_parallel", "register_environments")),
 }
 """Page -> its title and the public names on it."""
 
