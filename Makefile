@@ -189,5 +189,5 @@ node_modules/.all: package-lock.json | $(BUNDLE)
 	touch $@
 
 .venv/.peers: .venv/.test
-	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3]" envpool jumanji vmas
+	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3,tensorboard]" envpool jumanji vmas
 	touch $@

@@ -1,5 +1,5 @@
-"""Writes rows of metrics to `metrics.csv` and TensorBoard event files, with names CATEGORY/name. The learner writes
-them, so a slow disk never blocks the notebook.
+"""Writes rows of metrics to `metrics.csv` and, where TensorBoard is installed, to its event files, with names
+CATEGORY/name. The learner writes them, so a slow disk never blocks the notebook.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from pathlib import Path
 
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
-from dshq_widget.learning.telemetry.tensorboard_events import EventFile
 
 CSV_NAME = "metrics.csv"
 TIME = "time"
 """The first column: Unix time in seconds."""
+NO_EVENTS = (
+    f"metrics are written to {CSV_NAME} alone: TensorBoard's event files need pip install 'dshq-widget[tensorboard]'"
+)
 
 
 def full_name(name: str) -> str:
@@ -60,6 +62,30 @@ class CsvFile:
         self._file.close()
 
 
+class EventFile:
+    """A new event file of TensorBoard in `folder`, by TensorBoard's own writer, which imports neither torch nor
+    TensorFlow. Raises ImportError without TensorBoard, and OSError.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+        self._event, self._summary = Event, Summary
+        self._file = EventFileWriter(str(folder))
+
+    def add(self, now: float, step: int, values: Mapping[str, float]) -> None:
+        """One point per value at `step`, flushed."""
+        points = [self._summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
+        self._file.add_event(self._event(wall_time=now, step=step, summary=self._summary(value=points)))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 class Logs:
     """Both files of one learner in `folder`, which is created if missing. Raises like them."""
 
@@ -67,23 +93,33 @@ class Logs:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         self._csv = CsvFile(path / CSV_NAME, [term.name for term in spec.terms])
-        self._events = EventFile(path, time.time())
+        self._events: EventFile | None = None
+        self._remark = ""
+        try:
+            self._events = EventFile(path)
+        except ImportError:
+            self._remark = NO_EVENTS
         self._failed = False
 
     def write(self, row: Mapping[str, float]) -> str:
-        """Add one row of flat names. Returns "" or, once, why writing has stopped."""
+        """Add one row of flat names. Returns "" or, once each, that there is no TensorBoard and why writing has
+        stopped.
+        """
         now = time.time()
+        remark, self._remark = self._remark, ""
         try:
             if not self._failed:
                 self._csv.add(now, row)
-                points = {full_name(name): value for name, value in row.items()}
-                self._events.add(now, int(row.get("agent_steps", 0)), points)
+                if self._events:
+                    points = {full_name(name): value for name, value in row.items()}
+                    self._events.add(now, int(row.get("agent_steps", 0)), points)
         except OSError as error:
             self._failed = True
             return f"stopped writing metrics to files: {error.strerror or error}"
-        return ""
+        return remark
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
         self._csv.close()
-        self._events.close()
+        if self._events:
+            self._events.close()
