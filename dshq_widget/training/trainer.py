@@ -49,8 +49,8 @@ class Trainer(Readings, Callbacks):
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV, and TensorBoard files where that
     is installed) and the autosave; `track` names experiment trackers (learning/telemetry/trackers.py). Without a folder
-    the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel (saved_runs.py), or in
-    a temporary one.
+    the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel (saved_runs.py), or
+    in a temporary one.
     `algorithm` is a name from algorithms/; by default the file's, else the one
     that the drill declares. Its own settings are given under its name (`gate={"threshold": 0.5}`), or, beside those of
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
