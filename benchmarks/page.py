@@ -2,8 +2,7 @@
 
 `python -m benchmarks.page` writes benchmarks/results/page-*.json. Targets (stated before measuring): first frame within
 1.5 s of the cell's output, 60 frames/s with charts and the value map on, main thread busy below 20 %, input to photon
-below 50 ms, a bundle of at most 300 KB. Memory: page_memory.py. In a real JupyterLab in a headless Chromium with
-software WebGPU:
+below 50 ms, a bundle of at most 300 KB. In a real JupyterLab in a headless Chromium with software WebGPU:
 
 - first frame: from the first output of the cell until the match's canvas shows more than a few colours, in five
   notebooks one after the other: the first one of a browser compiles the shaders
