@@ -28,8 +28,8 @@ from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.evaluator import Evaluator
+from dshq_widget.learning.worker import make_rollouts
 from dshq_widget.policy.network import Policy, PolicySpec
-from dshq_widget.runtime.worker import make_rollouts
 
 LAGS = (0, 8, 32, 64)
 DRILLS = ("cartpole", "approach")

@@ -24,9 +24,8 @@ from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
 from dshq_widget.gyms.environment import EnvironmentSpec, Made
-from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, run, schedule, succession
+from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, opponents, run, schedule, succession
 from dshq_widget.policy import network
-from dshq_widget.runtime import opponents
 from tools import typescript
 
 ROOT = Path(__file__).parent.parent

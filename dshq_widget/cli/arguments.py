@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -40,8 +39,9 @@ def parser(verbs: Iterable[Verb]) -> Parser:
         verb = offered.add_parser(run.__name__, help=summary, description=summary)
         verb.add_argument("--json", action="store_true", help="print one JSON object as the last line")
         verb.set_defaults(run=run)
-        if run.__name__ in ARGUMENTS:
-            ARGUMENTS[run.__name__](verb)
+        arguments = ARGUMENTS.get(run.__name__) or getattr(run, "arguments", None)
+        if arguments:
+            arguments(verb)
     return dshq
 
 
@@ -317,48 +317,6 @@ def _config(verb: Parser) -> None:
     verb.add_argument("--drill", help="the drill that the file names (default: the first that the algorithm can train)")
 
 
-def _submit(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file; only the policy is sent")
-    verb.add_argument("--to", required=True, help="URL of the league")
-    verb.add_argument(
-        "--token",
-        default=os.environ.get("DSHQ_LEAGUE_TOKEN"),
-        help="your token for the league (default: the variable DSHQ_LEAGUE_TOKEN, which other users do not see)",
-    )
-
-
-def _league(verb: Parser) -> None:
-    verb.add_argument(
-        "deed",
-        choices=("serve", "verify", "token"),
-        help="serve: run a league server; verify: check a replay; token: a new token for an instructor",
-    )
-    verb.add_argument(
-        "replay",
-        nargs="*",
-        help=(
-            "with verify: REPLAY.json, optionally followed by the first and the second policy file; with token: the "
-            "instructor's name"
-        ),
-    )
-    verb.add_argument(
-        "--db",
-        default=os.environ.get("DSHQ_LEAGUE_DB", "sqlite:///league.db"),
-        help="database URL (default: the variable DSHQ_LEAGUE_DB, where a password belongs, else sqlite:///league.db)",
-    )
-    verb.add_argument("--port", type=int, default=8899, help="port to serve on (default 8899)")
-    verb.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1)")
-    verb.add_argument(
-        "--instructors", default="instructors", help="name of the JupyterHub group of instructors (default instructors)"
-    )
-
-
-def _grades(verb: Parser) -> None:
-    verb.add_argument("scores", metavar="SCORES.csv", help="what `nbgrader export` wrote")
-    verb.add_argument("--roster", required=True, help="CSV file of the class with the columns id, name and email")
-    verb.add_argument("--out", required=True, help="write the grades to this file, NAME.csv")
-
-
 ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "train": _train,
     "sweep": _sweep,
@@ -371,9 +329,6 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "ingest": _ingest,
     "lab": _lab,
     "play": _play,
-    "submit": _submit,
-    "league": _league,
-    "grades": _grades,
     "info": _info,
     "config": _config,
 }

@@ -23,9 +23,9 @@ from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.gpu.device import torch_missing
+from dshq_widget.learning.worker import make_rollouts
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget
-from dshq_widget.runtime.worker import make_rollouts
 
 GAMES = 1024
 

@@ -9,20 +9,17 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
-from dshq_widget.cli.arguments import UsageError, know_algorithm, parser
-from dshq_widget.cli.grades import grades
+from dshq_widget.cli.arguments import UsageError, Verb, know_algorithm, parser
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
     from dshq_widget.env.check import Finding
-
-BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""How many threads numpy's algebra takes, as its libraries read it when they are loaded."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         know_algorithm(arguments)
-        options = parser(VERBS).parse_args(arguments)
+        options = parser((*VERBS, *plugged())).parse_args(arguments)
         result = options.run(options)
     except (ValueError, FileNotFoundError) as error:
         # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors.
@@ -351,58 +348,6 @@ def play(options: argparse.Namespace) -> None:
     run(shown, policy=policy, algorithm=algorithm, engine=options.engine, **how)
 
 
-def submit(options: argparse.Namespace) -> dict[str, Any]:
-    """Send a policy to a class league."""
-    if not options.token:
-        raise UsageError("your token is missing: set the variable DSHQ_LEAGUE_TOKEN, or add --token TOKEN")
-    with outputs.extra("classroom"):
-        from dshq_widget.classroom.submit import is_open
-        from dshq_widget.classroom.submit import submit as send
-
-        if is_open(options.to):
-            print(f"dshq: everybody on the way to {options.to} can read your token: use https", file=sys.stderr)
-        result = send(options.policy, options.to, options.token)
-    if not options.json:
-        print(f"submitted {options.policy} to {result['title']!r} as {result['digest'][:12]}")
-    return result
-
-
-def league(options: argparse.Namespace) -> dict[str, Any] | None:
-    """Run a class league server, or verify a replay that a league published."""
-    if options.deed == "verify":
-        if not options.replay or len(options.replay) not in (1, 3):
-            raise UsageError("league verify needs REPLAY.json, or REPLAY.json and the first and second policy file")
-        with outputs.extra("classroom"):
-            from dshq_widget.classroom import verify_replay
-
-            recording = verify_replay.read(options.replay[0])
-            found = verify_replay.verify(recording, tuple(options.replay[1:]) or None)
-        if not options.json:
-            print(f"{found}  matches the published hash")
-        return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
-    if options.deed == "token":
-        if len(options.replay) != 1:
-            raise UsageError("league token needs the instructor's name: dshq league token NAME")
-        with outputs.extra("classroom"):
-            from dshq_widget.classroom.store import Store
-
-            token = Store(options.db).issue_token(options.replay[0], instructor=True)
-        if not options.json:
-            print(token)
-        return {"name": options.replay[0], "token": token}
-    if options.replay:
-        raise UsageError(f"league serve takes no file, got {options.replay[0]!r}")
-    if not 0 <= options.port <= 65535:
-        raise UsageError(f"--port must be from 0 to 65535, got {options.port}")
-    with outputs.extra("classroom"):
-        for name in BLAS_THREADS:  # before numpy comes: on small tables its threads wait for one another
-            os.environ.setdefault(name, "1")
-        from dshq_widget.classroom.server import serve
-
-        serve(options.db, options.port, options.host, options.instructors)
-    return None
-
-
 def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -> Iterator[Finding]:
     """Yield the findings as they come; on a terminal, show the running check below them."""
     shown = sys.stdout.isatty() and not quiet
@@ -430,12 +375,17 @@ VERBS = (
     doctor,
     lab,
     play,
-    submit,
-    league,
-    grades,
     info,
     config,
 )
+
+
+def plugged() -> Iterator[Verb]:
+    """The verbs of installed packages, this one's rooms above this one included: each entry point of the group
+    `dshq_widget.verbs` is a sequence of functions, whose `arguments` (if any) adds a verb's arguments to its parser.
+    """
+    for entry in metadata.entry_points(group="dshq_widget.verbs"):
+        yield from entry.load()
 
 
 if __name__ == "__main__":

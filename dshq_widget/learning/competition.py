@@ -10,10 +10,10 @@ import numpy as np
 from dshq_widget.contract.settings import TrainConfig, is_version
 from dshq_widget.learning.collapse_guard import CollapseGuard
 from dshq_widget.learning.league import League
+from dshq_widget.learning.opponents import fixed_opponents, pool_slots
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.policy.compatibility import ladder_weights
-from dshq_widget.runtime.opponents import fixed_opponents, pool_slots
 
 
 class TakesOpponents(Protocol):

@@ -13,11 +13,11 @@ from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.competition import TakesOpponents
+from dshq_widget.learning.opponents import Opponents, slot_count
 from dshq_widget.learning.parts import Experience, Source
 from dshq_widget.learning.scene_evaluation import TakesScenes
 from dshq_widget.learning.telemetry.report import merge
-from dshq_widget.runtime.opponents import Opponents, slot_count
-from dshq_widget.runtime.worker import make_rollouts
+from dshq_widget.learning.worker import make_rollouts
 
 
 class Player(Protocol):

@@ -12,9 +12,9 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.learning.scenes import key_of, saved_state, state_words
+from dshq_widget.learning.worker import unpack
 from dshq_widget.policy.evaluate import network, opponent, play
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.worker import unpack
 
 MATCHES = 128
 PAUSE_SECONDS = 5.0

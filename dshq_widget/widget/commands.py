@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dshq_widget.classroom.quota import Quota
 from dshq_widget.contract import protocol
 from dshq_widget.drill import own_reward
 from dshq_widget.policy import checkpoint, ladder
@@ -17,6 +16,7 @@ from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.policy_show import PolicyShow
+from dshq_widget.widget.quota import Quota
 from dshq_widget.widget.sender import Sender
 
 HISTORY_ROWS = 500

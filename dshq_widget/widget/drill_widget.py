@@ -21,8 +21,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget import lessons
-from dshq_widget.classroom.quota import Quota, Rules
 from dshq_widget.contract import protocol
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import ConfigError
@@ -42,7 +40,9 @@ from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
+from dshq_widget.widget.plugins import plugin
 from dshq_widget.widget.policy_show import PolicyShow
+from dshq_widget.widget.quota import Quota, Rules
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import POLL_SECONDS, Message, Sender
 from dshq_widget.widget.still import still
@@ -122,7 +122,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._sender: threading.Thread | None = None
         offered = _panels(compiled)
         if controls is None and lesson is not None:
-            controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
+            controls = [panel for panel in plugin("lesson")(lesson).controls if panel in offered]
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.load(show["opponent"])

@@ -29,12 +29,12 @@ from dshq_widget.drills.lamp import GLOW, Lamp
 from dshq_widget.drills.maze import Maze
 from dshq_widget.gyms.making import described
 from dshq_widget.learning.games import OwnGames
+from dshq_widget.learning.opponents import opponent_shares
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
-from dshq_widget.runtime.opponents import opponent_shares
 from dshq_widget.widget import page_protocol
 from tests.harness.games.samples import by_sequence
 from tests.harness.processes.lockstep import hashes

@@ -14,10 +14,10 @@ from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import ConfigError, of_drill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import Policy, PolicySpec
-from dshq_widget.runtime.opponents import left_out
 from tests.harness.games.search_drills import SmallMaze
 from tests.harness.games.specs import NOTHING
 

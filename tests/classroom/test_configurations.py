@@ -16,7 +16,7 @@ from tornado.web import HTTPError
 from traitlets.config import Config
 
 from dshq_widget.classroom import demo, demo_course
-from dshq_widget.classroom.quota import Rules
+from dshq_widget.widget.quota import Rules
 from tools.instructor import assignments
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,12 +7,11 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from dshq_widget.classroom import quota
-from dshq_widget.classroom.quota import AUTOSAVE_SECONDS, LOOK_SECONDS, Quota, Rules
 from dshq_widget.classroom.store import Store
 from dshq_widget.runtime import shortage
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import drill_widget
+from dshq_widget.widget import drill_widget, quota
+from dshq_widget.widget.quota import AUTOSAVE_SECONDS, LOOK_SECONDS, Quota, Rules
 from tests.harness.class_league import Service, open_round
 
 

@@ -17,19 +17,18 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
-from dshq_widget.learning import elo, league
+from dshq_widget.learning import elo, league, worker
 from dshq_widget.learning.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.league import League
+from dshq_widget.learning.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
+from dshq_widget.learning.worker import chunk_fields, make_rollouts
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime import worker
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.slots import WeightSlots
-from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.lockstep import hashes
 

@@ -10,9 +10,9 @@ from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.learning.scene_evaluation import MATCHES, SceneEvaluation
 from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places, state_words
+from dshq_widget.learning.worker import make_rollouts, unpack
 from dshq_widget.policy import checkpoint, network
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.worker import make_rollouts, unpack
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until
 

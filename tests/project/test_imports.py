@@ -34,7 +34,7 @@ WIDGET = {
     "policy": {"contract", "drill", "drills", "files", "dshq_kernels"},
     "pixels": set(),
     "notebook": {"files"},
-    "runtime": {"contract", "drill", "policy", "dshq_kernels"},
+    "runtime": {"dshq_kernels"},
     "gyms": {"contract", "policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
@@ -67,17 +67,16 @@ WIDGET = {
         "dshq_kernels",
     },
     "classroom": {
-        *("contract", "drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training"),
+        *("cli", "contract", "drill", "drills", "env", "files", "learning", "notebook", "policy", "runtime"),
         "dshq_kernels",
     },
     "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning", "notebook"},
     "widget": {
-        *("classroom", "contract", "drill", "drills", "env", "files", "gyms", "lessons", "notebook", "policy"),
-        *("runtime", "training"),
+        *("contract", "drill", "drills", "env", "files", "gyms", "notebook", "policy", "runtime", "training"),
         "dshq_kernels",
     },
     "cli": {
-        *("algorithms", "classroom", "contract", "drill", "drills", "env", "files", "gpu", "learning"),
+        *("algorithms", "contract", "drill", "drills", "env", "files", "gpu", "learning"),
         *("notebook", "pixels", "policy", "runtime", "training", "widget", "dshq_kernels"),
     },
 }

@@ -22,6 +22,7 @@ from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.games import Games, OwnGames
 from dshq_widget.learning.league import League
+from dshq_widget.learning.opponents import OpponentSlots, left_out, slot_count
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
@@ -29,7 +30,6 @@ from dshq_widget.learning.targets import Targets
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import OpponentSlots, left_out, slot_count
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 

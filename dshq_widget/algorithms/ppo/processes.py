@@ -16,15 +16,15 @@ from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import check_device, need_torch
+from dshq_widget.learning.opponents import OpponentSlots, opponent_shares, slot_count
+from dshq_widget.learning.worker import CAPACITY, chunk_fields, tiles_among
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
-from dshq_widget.runtime.worker import CAPACITY, chunk_fields, tiles_among
 
-LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
+LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.learning.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 JOINT_LEARNER = "dshq_widget.algorithms.ppo.joint.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"

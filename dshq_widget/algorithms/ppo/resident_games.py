@@ -14,8 +14,8 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
+from dshq_widget.learning.opponents import opponent_shares
 from dshq_widget.learning.parts import Experience
-from dshq_widget.runtime.opponents import opponent_shares
 
 
 class ResidentGames:

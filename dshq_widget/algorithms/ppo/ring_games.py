@@ -11,11 +11,11 @@ from dshq_kernels.play.rollout import Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.games import Player
+from dshq_widget.learning.opponents import OpponentSlots
 from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.worker import chunk_fields, make_rollouts, tiles_among
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import OpponentSlots
 from dshq_widget.runtime.ring import Lane
-from dshq_widget.runtime.worker import chunk_fields, make_rollouts, tiles_among
 
 STALE_ROLLOUTS = 4
 """Samples are discarded and counted if more rollouts of all games than this were learned from since their policy played

@@ -36,9 +36,9 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.masks import mask_bits
+from dshq_widget.learning.opponents import Opponents, opponent_shares, slot_count
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.opponents import Opponents, opponent_shares, slot_count
 
 
 class Player(Protocol):

@@ -17,13 +17,13 @@ from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.league import League
+from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import left_out
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 

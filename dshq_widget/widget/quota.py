@@ -23,6 +23,7 @@ from dshq_widget.runtime.shortage import shortage
 from dshq_widget.training import saved_runs
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget.plugins import plugin
 
 HUB_VARIABLE, HUB_MINUTES, HUB_RUNS = "JUPYTERHUB_USER", "30", "~/.local/share/dshq/runs"
 """JupyterHub sets this variable to the student's name; the defaults on a JupyterHub."""
@@ -159,7 +160,7 @@ class Quota:
         if not self._trainer.version:
             raise RuntimeError("there is no trained policy yet: train first, then submit")
         try:
-            from dshq_widget.classroom.submit import send
+            send = plugin("submit")
         except ImportError as error:
             raise RuntimeError("submitting to a league needs an extra: pip install 'dshq-widget[classroom]'") from error
         saved = checkpoint.parse(self._trainer.policy_file(), "the policy")

@@ -1,7 +1,7 @@
 """A rollout process: plays its share of the games with the newest published policy and writes the samples where the
 learner reads them.
 
-Role `dshq_widget.runtime.worker:run`. Blocks: `weights` (WeightSlots), `ring` (one Lane per worker, `lane_offset`
+Role `dshq_widget.learning.worker:run`. Blocks: `weights` (WeightSlots), `ring` (one Lane per worker, `lane_offset`
 apart) and, where earlier policies play, `pool` (OpponentSlots). No torch here.
 """
 
@@ -19,10 +19,10 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.priority import Priority
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.ring import Fields, Lane
