@@ -15,10 +15,16 @@ class OfHub(HubOAuthenticated):
 
     settings: dict[str, Any]
 
-    _asked = False
+    async def prepare(self) -> None:
+        """Ask the hub whose request it is, while others are answered, and then whether a form is the page's own."""
+        await self.hub_auth.get_user(self, sync=False)
+        if self.request.method not in ("GET", "HEAD", "OPTIONS"):
+            self.check_xsrf_cookie()
+        more = super().prepare()
+        if more is not None:
+            await more
 
     def get_current_user(self) -> User | None:
-        self._asked = True
         model = super().get_current_user()
         if not model or model.get("kind") != "user":
             return None
@@ -29,8 +35,8 @@ class OfHub(HubOAuthenticated):
         """Only a token that the hub knows stands for its sender. With any other header the hub falls back to the
         cookie, which the pages of a student's own server could use: they are of the same origin.
         """
-        if self.bearer() is not None and not self._asked:  # while the hub is asked, this is called once more
-            self.get_current_user()
+        if not hasattr(self, "_cached_hub_user"):  # tornado calls it before `prepare`, which calls it again
+            return
         if not getattr(self, "_token_authenticated", False):
             web.RequestHandler.check_xsrf_cookie(self)
 

@@ -174,10 +174,12 @@ class Home(Page):
 class Submit(Home):
     """Accept a policy: from the form, or as the bare file from a program, which gets JSON."""
 
+    receiving: str | None = None
+    """The account whose upload this is, from when it is taken until its end."""
+
     async def prepare(self) -> None:
         """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
-        self.receiving: str | None = None
         if self.request.method != "POST":
             raise web.HTTPError(405)
         user = self.current_user

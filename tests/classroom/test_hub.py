@@ -26,11 +26,19 @@ PEOPLE = {
 }
 
 
+ASKED, OVER = threading.Event(), threading.Event()
+"""The hub was asked for a token that begins with "slow", and may answer."""
+
+
 class Whose(web.RequestHandler):
     """The hub's answer to: whose token is this?"""
 
-    def get(self) -> None:
-        found = PEOPLE.get(self.request.headers.get("Authorization", "").removeprefix("token "))
+    async def get(self) -> None:
+        token = self.request.headers.get("Authorization", "").removeprefix("token ")
+        if token.startswith("slow"):
+            ASKED.set()
+            await asyncio.to_thread(OVER.wait, 300)
+        found = PEOPLE.get(token)
         self.set_status(200 if found else 403)
         self.finish(json.dumps(found or {}))
 
@@ -113,4 +121,38 @@ def test_a_header_that_means_nothing_does_not_stand_for_a_form(hub: None, tmp_pa
         form = {"Content_Type": "application/x-www-form-urlencoded", **junk}
         assert teacher.ask("POST", place + "teach/open", b"drill=ball&title=x&blocks=1", **form)[0] in (401, 403)
         assert store.rounds() == []
+    store.close_connections()
+
+
+def test_others_are_answered_while_the_hub_is_asked(hub: None, tmp_path: Path):
+    """Each token that nobody knows costs a question; they are free to make."""
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    place = "/services/league/"
+    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
+        for method, path, body in (("GET", "", None), ("POST", "submit", policy_bytes(0))):
+            ASKED.clear()
+            OVER.clear()
+            waiting, slow = [], f"token slow {method}"
+            ask = threading.Thread(
+                target=lambda m=method, p=path, b=body, t=slow, w=waiting: w.append(
+                    Person(service.port).ask(m, place + p, b, Authorization=t)[0]
+                )
+            )
+            ask.start()
+            try:
+                assert ASKED.wait(300)
+                found: list[int] = []
+                other = threading.Thread(
+                    target=lambda f=found: f.append(
+                        Person(service.port).ask("GET", f"{place}round/{number}", Authorization="token t-ada")[0]
+                    )
+                )
+                other.start()
+                other.join(60)
+                assert found == [200] and not waiting, "it waits for the hub"
+            finally:
+                OVER.set()
+                ask.join(300)
+            assert waiting in ([401], [403])
     store.close_connections()
