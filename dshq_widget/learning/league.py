@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.play.rollout import Player
+from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
@@ -45,6 +46,8 @@ ROUND_SERIES = 256
 """Series of matches that a round may have."""
 BASE_ELO, BASE_MATCHES = 1000.0, 2048
 """Rating of random play; the first baseline's rating follows from its matches with random play."""
+MOST_MATCHES = 1e9
+"""Of two players, in a file."""
 THRIFT = 24
 """Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 1 % of the
 time at 2 million agent steps/s (measured)."""
@@ -71,6 +74,24 @@ class Snapshot:
     @property
     def name(self) -> str:
         return f"v{self.version}"
+
+
+def _count(value: Any) -> int:
+    """A count of a file's notes; raises ValueError for anything else."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"wanted a count, got {value!r:.40}")
+    return value
+
+
+def _snapshot(weights: np.ndarray, note: Mapping[str, Any]) -> Snapshot:
+    """A snapshot of a file's notes; raises KeyError, TypeError or ValueError if they describe none."""
+    found = Snapshot(weights, **note)
+    for count in (found.number, found.version, found.step):
+        _count(count)
+    shares = all(is_finite(share) and 0 <= share <= 1 for share in (found.share, found.win_rate))
+    if not shares or not isinstance(found.hyper, dict):
+        raise ValueError(f"wanted shares from 0 to 1 and settings, got {note!r:.80}")
+    return found
 
 
 class League:
@@ -319,20 +340,24 @@ class League:
             return
         try:
             notes = json.loads(state["train.league.notes"].tobytes())
-            weights, table = state["train.league.weights"], state["train.league.table"]
+            if wrong := unusable(notes):
+                raise ValueError(wrong)
+            weights, table = state["train.league.weights"], state["train.league.table"].astype(float)
             champion, opponents = state["train.league.champion"], state["train.league.opponents"]
             reference = state.get("train.league.reference")
-            snapshots = [Snapshot(row, **note) for row, note in zip(weights, notes["snapshots"], strict=True)]
+            snapshots = [_snapshot(row, note) for row, note in zip(weights, notes["snapshots"], strict=True)]
             succession = Succession(tuple(self.pinned), self._against_pinned)
             succession.restore(notes, champion, reference)
-            counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
-        except (KeyError, TypeError, ValueError) as error:
+            counts = {key: _count(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
         size = len(self.pinned) + len(snapshots)
         single = [champion] if reference is None else [champion, reference]
         shapes = {row.shape for row in (*weights, *opponents, *single)}
         if shapes != {(self.spec.floats,)} or table.shape != (2, size, size):
             raise CheckpointError("its league belongs to a different network or has different pinned opponents")
+        if not ((table[0] >= 0) & (table[0] <= table[1]) & (table[1] == table[1].T) & (table[1] <= MOST_MATCHES)).all():
+            raise CheckpointError("its league has results that no matches give; load only its weights instead")
         self.snapshots, self.succession, self.opponents = snapshots, succession, list(opponents)
         self.points, self.matches = table[0].copy(), table[1].copy()
         for key, count in counts.items():

@@ -14,8 +14,10 @@ from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import ConfigError, of_drill
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.compressed import compress
 from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.parts import Progress
+from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import Policy, PolicySpec
 from tests.harness.games.search_drills import SmallMaze
@@ -124,6 +126,17 @@ class TestReplay:
         smaller = Replay(games.drill.spec, 2, FEW.replay_buffer_size // 2, FEW.num_particles, 8)
         smaller.restore(state)
         assert len(smaller) == 0
+        for name, value in (("action", -1), ("action", 1 << 20), ("final_at", len(replay.finals)), ("final_at", -2)):
+            forged = getattr(replay, name).copy()
+            forged.flat[-1] = value  # an index of machine code
+            with pytest.raises(CheckpointError, match="holds what no game gives"):
+                other.restore({**state, f"train.replay.{name}": compress(forged)})
+        no_zlib = {"train.replay.obs": np.zeros(9, np.uint8)}
+        counts = {"train.replay.counts": np.array([-1, 0])}
+        for broken, said in ((no_zlib, "cannot be read"), (counts, "no game")):
+            with pytest.raises(CheckpointError, match=said):
+                other.restore({**state, **broken})
+        assert all(np.array_equal(one, state[name]) for name, one in other.state().items()), "and nothing is changed"
 
 
 class TestGames:

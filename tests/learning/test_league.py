@@ -248,6 +248,35 @@ def test_a_league_goes_on_from_its_state_to_the_bit(ball, cheap, tmp_path):
         League(drill, spec, seed=5).restore({**state, "train.league.reference": np.zeros(3, np.float32)})
 
 
+def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
+    found = filled(ball, 3)
+    state = found.state()
+    notes = json.loads(state["train.league.notes"].tobytes())
+    first, *others = notes["snapshots"]
+
+    def refused(**changes: object) -> None:
+        told = np.frombuffer(json.dumps({**notes, **changes}).encode(), np.uint8)
+        again = League(*ball, seed=5)
+        with pytest.raises(CheckpointError, match="cannot be read"):
+            again.restore({**state, "train.league.notes": told})
+        assert again.snapshots == []
+
+    for count in (float("inf"), 10**400, -1, "3", None):
+        refused(rounds=count)
+    wrong = {"version": 1e300, "win_rate": NAN, "share": "1", "hyper": [], "number": -1, "no such": 1}
+    for key, value in wrong.items():
+        refused(snapshots=[{**first, key: value}, *others])
+    for value in ([], {}, [1, 2, 3], 5):
+        refused(snapshots=value)
+    refused(champion=[])
+    deep = np.frombuffer(b"[" * 100_000, np.uint8)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        League(*ball, seed=5).restore({**state, "train.league.notes": deep})
+    for table in (-state["train.league.table"], 1e300 + state["train.league.table"]):
+        with pytest.raises(CheckpointError, match="no matches give"):
+            League(*ball, seed=5).restore({**state, "train.league.table": table})
+
+
 def test_a_league_of_before_there_were_references_is_read(ball, cheap):
     """Its champion has the points that made it champion; it becomes the first reference, with new matches."""
     found = filled(ball, 5)

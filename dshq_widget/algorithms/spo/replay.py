@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +13,7 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.learning.compressed import compress, decompress
+from dshq_widget.policy.checkpoint import CheckpointError
 
 PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")
 
@@ -24,7 +26,7 @@ class Replay:
     """
 
     def __init__(self, spec: DrillSpec, n_tiles: int, size: int, particles: int, length: int) -> None:
-        self.n_tiles, self.length = n_tiles, length
+        self.n_tiles, self.length, self._actions = n_tiles, length, spec.n_actions
         self.capacity = size // (n_tiles * LANES)
         if self.capacity < length + 2:
             raise ConfigError(
@@ -124,16 +126,26 @@ class Replay:
         return kept | {"train.replay.counts": np.array([self.decisions, self.lates], np.int64)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, if it was as large; else begin with nothing."""
+        """Take over what `state` returned, if it was as large; else begin with nothing. Raises CheckpointError for
+        values that no replay has: machine code takes actions and places of finals for indices.
+        """
         if "train.replay.counts" not in state:
             return
-        found = {}
-        for name in PARTS:
-            content = decompress(state[f"train.replay.{name}"], getattr(self, name).nbytes)
-            if content is None:
-                return
-            found[name] = content
-        for name, content in found.items():
-            target = getattr(self, name)
-            target[:] = np.frombuffer(content, target.dtype).reshape(target.shape)
-        self.decisions, self.lates = state["train.replay.counts"].tolist()
+        found: dict[str, np.ndarray] = {}
+        try:
+            for name in PARTS:
+                target = getattr(self, name)
+                content = decompress(state[f"train.replay.{name}"], target.nbytes)
+                if content is None:
+                    return
+                found[name] = np.frombuffer(content, target.dtype).reshape(target.shape)
+            decisions, lates = map(int, state["train.replay.counts"].tolist())
+        except (LookupError, TypeError, ValueError, zlib.error) as error:
+            raise CheckpointError(f"its replay cannot be read ({error}); load only its weights instead") from error
+        limits = {"action": (0, self._actions - 1), "final_at": (-1, len(self.finals) - 1)}
+        within = all(lo <= found[name].min() and found[name].max() <= hi for name, (lo, hi) in limits.items())
+        if not within or min(decisions, lates) < 0:
+            raise CheckpointError("its replay holds what no game gives; load only its weights instead")
+        for name, part in found.items():
+            getattr(self, name)[:] = part
+        self.decisions, self.lates = decisions, lates
