@@ -9,11 +9,13 @@ import base64
 import json
 import os
 import queue
+import re
 import select
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
@@ -36,7 +38,7 @@ class BlockPlayer:
     def __init__(self, seconds: float = BLOCK_SECONDS) -> None:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopped = False
+        self._stopped, self._starting = False, threading.Lock()
 
     def play(self, job: dict[str, Any]) -> dict[str, Any]:
         """The outcome of a block as `outcome_of` writes it. Raises TooSlow, and LeagueError for what the process raised
@@ -58,12 +60,14 @@ class BlockPlayer:
         raise TooSlow("its process ended twice")
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._stopped:
-            raise LeagueError("the service is stopping")
-        if self._process is None:
-            command = [sys.executable, "-P", "-m", "dshq_widget.classroom.block_player"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        return self._process
+        with self._starting:  # or `stop` could miss a process that is being started
+            if self._stopped:
+                raise LeagueError("the service is stopping")
+            if self._process is None:
+                command = [sys.executable, "-P", "-m", "dshq_widget.classroom.block_player"]
+                environment, pipe = without_secrets(os.environ), subprocess.PIPE
+                self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, bufsize=0)
+            return self._process
 
     def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
         assert process.stdin is not None and process.stdout is not None
@@ -83,8 +87,8 @@ class BlockPlayer:
 
     def stop(self) -> None:
         """End the process, whatever it does, and start none any more. From any thread; twice is fine."""
-        self._stopped = True
-        process = self._process
+        with self._starting:
+            self._stopped, process = True, self._process
         if process is not None:
             process.kill()
             process.wait()
@@ -94,6 +98,13 @@ class BlockPlayer:
         if process is not None:
             process.kill()
             process.communicate()
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the process, which reads what students have sent: without the service's tokens and its
+    database.
+    """
+    return {name: value for name, value in environ.items() if not re.search("TOKEN|SECRET|PASSWORD|LEAGUE_DB", name)}
 
 
 def outcome_of(job: dict[str, Any]) -> dict[str, Any]:

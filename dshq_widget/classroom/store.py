@@ -337,15 +337,12 @@ class Store:
         db.execute(entries.insert(), [{**row, "round_id": found.id, "place": k} for k, row in enumerate(rows)])
         query = select(entries.c.id).where(entries.c.round_id == found.id).order_by(entries.c.place)
         ids = list(db.scalars(query))
-        planned = [
-            {"round_id": found.id, "first_id": first, "second_id": second, "block": block, "played": False}
-            for block in range(found.blocks)
-            for k, first in enumerate(ids)
-            for second in ids[k + 1 :]
-        ]
-        db.execute(matches.insert(), planned)
+        pairs = [(first, second) for k, first in enumerate(ids) for second in ids[k + 1 :]]
+        for block in range(found.blocks):  # one after the other: a large round has a million
+            common = {"round_id": found.id, "block": block, "played": False}
+            db.execute(matches.insert(), [{**common, "first_id": a, "second_id": b} for a, b in pairs])
         db.execute(rounds.update().where(rounds.c.id == found.id).values(state=PLAYING, closed=now()))
-        return len(planned)
+        return len(pairs) * found.blocks
 
     # ---- matches
 

@@ -141,6 +141,17 @@ def test_a_process_plays_a_block_and_is_ended_at_its_deadline():
         player.play(job)
 
 
+def test_the_process_that_plays_gets_no_secrets(monkeypatch):
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of the service")
+    monkeypatch.setenv("DSHQ_LEAGUE_DB", "postgresql+psycopg://ada:se-cret@far/league")
+    player = BlockPlayer(300)
+    process = player._started()
+    with open(f"/proc/{process.pid}/environ", "rb") as file:
+        found = file.read()
+    player.stop()
+    assert b"PATH=" in found and b"of the service" not in found and b"se-cret" not in found
+
+
 def test_an_entry_can_be_withdrawn(store):
     number = open_round(store, blocks=1)
     send(store, number, "ada", "bob", "eve")
