@@ -41,9 +41,9 @@ class HubError(RuntimeError):
 
 
 class Hub:
-    """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, `hub.password` is
-    everybody's. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is how
-    long the culler waits; `settings` is a configuration file of JupyterHub that is read last. Raises HubError.
+    """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, and `hub.passwords` are
+    people's, by name. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is
+    how long the culler waits; `settings` is a configuration file of JupyterHub that is read last. Raises HubError.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class Hub:
         settings: Path | None = None,
     ) -> None:
         self.folder = folder.resolve()
-        self.password, self._token = secrets.token_urlsafe(9), secrets.token_hex(16)
+        self.passwords = {name: secrets.token_urlsafe(9) for name in (*STUDENTS, INSTRUCTOR)}
+        self._token = secrets.token_hex(16)
         ports = _free_ports(4)
         self.port = port or ports[0]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -69,7 +70,7 @@ class Hub:
             "proxy_port": ports[2],
             "league_port": ports[3],
             "proxy": proxy_command(),
-            "password": self.password,
+            "passwords": self.passwords,
             "token": self._token,
             "cpu": cpu,
             "cache": str(cache_dir()),
@@ -80,7 +81,7 @@ class Hub:
         }
 
     def __enter__(self) -> Hub:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         demo_course.furnish(self.folder)
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
@@ -91,6 +92,7 @@ class Hub:
                 stdin=subprocess.PIPE,  # when it closes, the hub ends, however this process ends: parent_watch.py
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                umask=0o077,  # its files and the students' are for this user, whoever else is on the machine
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the hub in order
             )
         try:
@@ -200,7 +202,8 @@ def main() -> int:
         try:
             with Hub(options.folder or Path(temporary), port=options.port, cpu=options.cpu) as hub:
                 print(f"JupyterHub with the class league: {hub.url}", flush=True)
-                print(f"Students: {', '.join(STUDENTS)}. Instructor: {INSTRUCTOR}. Password for all: {hub.password}")
+                for name, password in hub.passwords.items():
+                    print(f"  {name:6} {password}{'  (the instructor)' if name == INSTRUCTOR else ''}")
                 print(f"League: {hub.url}/services/league/   Press Ctrl-C to stop.", flush=True)
                 hub.wait()
         except KeyboardInterrupt:

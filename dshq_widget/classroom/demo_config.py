@@ -32,8 +32,8 @@ c.JupyterHub.db_url = f"sqlite:///{folder}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = f"{folder}/cookie_secret"
 c.JupyterHub.last_activity_interval = 30
 
-c.JupyterHub.authenticator_class = "shared-password"
-c.SharedPasswordAuthenticator.user_password = chosen["password"]
+c.JupyterHub.authenticator_class = "dshq_widget.classroom.accounts.Accounts"
+c.Accounts.passwords = chosen["passwords"]
 c.Authenticator.allowed_users = {*demo.STUDENTS, demo.INSTRUCTOR}
 c.JupyterHub.load_groups = {"instructors": {"users": [demo.INSTRUCTOR]}}
 

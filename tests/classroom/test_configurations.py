@@ -53,7 +53,7 @@ CHOSEN = {
     "proxy_port": 8001,
     "league_port": 8899,
     "proxy": ["chp"],
-    "password": "p",
+    "passwords": {"ada": "p"},
     "token": "t",
     "cpu": 0.5,
     "cache": "/cache",

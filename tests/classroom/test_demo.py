@@ -1,5 +1,7 @@
 """The hub of `make hub` without a browser: a server with its share, the league behind its login, and nothing left."""
 
+import asyncio
+import stat
 import subprocess
 import sys
 import urllib.error
@@ -81,6 +83,25 @@ def test_the_culler_ends_a_server_that_nobody_uses(proxy: None, tmp_path: Path):
         start(hub, "ben")
         assert processes_of("ben")
         until(lambda: nothing_left("ben"), hub)
+
+
+def test_everybody_has_a_password_of_their_own(hub: Hub):
+    from dshq_widget.classroom.accounts import Accounts
+
+    accounts = Accounts(passwords=hub.passwords)
+
+    def logged_in(name: str, password: str) -> str | None:
+        return asyncio.run(accounts.authenticate(None, {"username": name, "password": password}))
+
+    assert len(set(hub.passwords.values())) == len(demo.STUDENTS) + 1
+    assert all(logged_in(name, password) == name for name, password in hub.passwords.items())
+    for name, password in ((demo.INSTRUCTOR, hub.passwords["ada"]), ("ada", ""), ("mallory", hub.passwords["ada"])):
+        assert logged_in(name, password) is None
+
+
+def test_no_other_user_of_the_machine_reads_its_files(hub: Hub):
+    found = [hub.folder / name for name in ("hub.sqlite", "league.db", "cookie_secret")]
+    assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in found), found
 
 
 def test_only_the_instructor_teaches(hub: Hub):

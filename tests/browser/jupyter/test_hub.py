@@ -148,11 +148,12 @@ def test_a_third_student_submits_and_wins(hub: Hub, plain_chromium):
 def test_who_is_not_in_the_class_gets_no_server(hub: Hub, plain_chromium):
     context = plain_chromium.new_context()
     page = context.new_page()
-    page.goto(f"{hub.url}/hub/login")
-    page.locator("#username_input").fill("mallory")
-    page.locator("#password_input").fill(hub.password)
-    page.locator("#login_submit").click()
-    page.get_by_text("Invalid username or password").wait_for()
+    for name in ("mallory", "prof"):  # with a student's password
+        page.goto(f"{hub.url}/hub/login")
+        page.locator("#username_input").fill(name)
+        page.locator("#password_input").fill(hub.passwords["ada"])
+        page.locator("#login_submit").click()
+        page.get_by_text("Invalid username or password").wait_for()
     context.close()
     with pytest.raises(urllib.error.HTTPError):
         hub.ask("GET", "/users/mallory")

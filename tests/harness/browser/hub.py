@@ -29,7 +29,7 @@ class HubServer(LabServer):
         page = context.new_page()
         page.goto(f"{self.hub.url}/hub/login")
         page.locator("#username_input").fill(self.name)
-        page.locator("#password_input").fill(self.hub.password)
+        page.locator("#password_input").fill(self.hub.passwords[self.name])
         page.locator("#login_submit").click()
         page.wait_for_url(f"{self.url}/lab**", timeout=1000 * SPAWN_SECONDS)
         page.close()
