@@ -140,24 +140,27 @@ async def good(url: str, until: float, frames: list[float]) -> None:
             await page.write_message(said({"type": "FRAME_SHOWN"}), binary=True)
 
 
-async def memory(family: Family, until: float, looks: list[float]) -> None:
+async def memory(family: Family, served: int, until: float, looks: list[float], own: list[float]) -> None:
+    """Of all of the family, and of the process that serves the pages."""
     while time.monotonic() < until:
-        total = 0
+        sizes = {}
         for pid in await asyncio.to_thread(family.members):
             try:
-                total += psutil.Process(pid).memory_info().rss
+                sizes[pid] = psutil.Process(pid).memory_info().rss / 1e6
             except psutil.Error:
                 continue
-        looks.append(round(total / 1e6, 1))
+        looks.append(round(sum(sizes.values()), 1))
+        own.append(round(sizes.get(served, 0.0), 1))
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def measure(url: str, family: Family, seconds: float, count: int) -> dict[str, object]:
+async def measure(url: str, family: Family, served: int, seconds: float, count: int) -> dict[str, object]:
     until, ends = time.monotonic() + seconds, Counter[str]()
     looks: list[float] = []
+    own: list[float] = []
     frames: list[float] = []
     pages = (hostile(url, k, until, ends) for k in range(count))
-    await asyncio.gather(good(url, until, frames), memory(family, until, looks), *pages)
+    await asyncio.gather(good(url, until, frames), memory(family, served, until, looks, own), *pages)
     quarter = max(1, len(looks) // 4)
     gaps = [after - before for before, after in itertools.pairwise(frames)]
     return {
@@ -170,6 +173,7 @@ async def measure(url: str, family: Family, seconds: float, count: int) -> dict[
         "longest_gap_seconds": round(max(gaps, default=seconds), 2),
         "sockets": dict(ends),
         "memory_mb": looks,
+        "memory_mb_of_the_server": own,
     }
 
 
@@ -185,7 +189,7 @@ def main() -> None:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip().replace("http", "ws", 1).replace("/?", "/socket?")
-            found = asyncio.run(measure(url, family, 60 * options.minutes, options.pages))
+            found = asyncio.run(measure(url, family, process.pid, 60 * options.minutes, options.pages))
             assert process.poll() is None, "dshq play has ended"
         finally:
             family.kill()
