@@ -34,6 +34,13 @@ def test_links_lead_somewhere(document: Path):
     assert [target for target in local if not (document.parent / target).exists()] == []
 
 
+def test_each_attack_names_tests_that_are_there():
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "docs" / "security.md").read_text())
+    assert len(named) > 40
+    files = {path: (ROOT / "tests" / path).read_text() for path, _ in named}
+    assert [(path, name) for path, name in named if f"def {name}(" not in files[path]] == []
+
+
 def test_the_pictures_of_the_readme_are_there():
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
     assert [picture for picture in pictures if not (ROOT / picture).exists()] == []
