@@ -1,6 +1,6 @@
 """Writes the copies of the tables and types in dshq_widget's contract and palette.py: `make tables`.
 
-`js/contract/game.ts`, `js/contract/tables.ts` and `js/trainer/tables.ts` are for the page, `docs/contract.md` and
+`js/contract/{game,messages,tables}.ts` and `js/trainer/tables.ts` are for the page, `docs/contract.md` and
 `docs/algorithms.md` for people; a test holds them equal to their sources.
 """
 
@@ -18,7 +18,7 @@ from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT,
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.contract import controls, presets, protocol, run_file, sections, settings
+from dshq_widget.contract import controls, messages, presets, protocol, run_file, sections, settings
 from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
@@ -41,7 +41,6 @@ EXPLAINED = ("return_mean", "entropy")
 
 def tables_ts() -> str:
     """`js/contract/tables.ts`: what the page shares with the kernel, as TypeScript constants."""
-    page = {direction: messages for direction, messages in protocol.MESSAGES.items() if "page" in direction}
     constants = {
         "PROTOCOL_VERSION": protocol.PROTOCOL_VERSION,
         "STATUSES": protocol.STATUSES,
@@ -58,7 +57,6 @@ def tables_ts() -> str:
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "Z95": Z95,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
-        "MESSAGES": page,
         "METRICS": {name: dataclasses.asdict(METRICS[name]) for name in EXPLAINED},
         "MACHINE_METRICS": [name for name in METRICS if of_machine(name)],
         "REWARD_TERM": dataclasses.asdict(REWARD_TERM),
@@ -74,6 +72,18 @@ def game_ts() -> str:
     """`js/contract/game.ts`: what a game says of itself, as TypeScript types."""
     head = "/** What a game is. Written by `make tables` from dshq_widget/contract/game_spec.py: change it there. */\n"
     return "\n".join([head, *(typescript.interface(kind) for kind in GAME_TYPES)])
+
+
+def messages_ts() -> str:
+    """`js/contract/messages.ts`: the messages between page and kernel, as TypeScript types."""
+    head = "/** Messages between page and kernel. Written by `make tables` from dshq_widget/contract/messages.py. */\n"
+    kinds = [typescript.message(kind) for kind in dict.fromkeys((*messages.PAGE_TO_KERNEL, *messages.KERNEL_TO_PAGE))]
+    parts = [typescript.interface(kind) for kind in (messages.ShowEvent, messages.PlanStart)]
+    unions = [
+        typescript.union("PageToKernel", messages.PAGE_TO_KERNEL),
+        typescript.union("KernelToPage", messages.KERNEL_TO_PAGE),
+    ]
+    return "\n".join([head, *parts, *kinds, *unions])
 
 
 def trainer_ts() -> str:
@@ -247,8 +257,8 @@ def contract_md() -> str:
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",
     ]
-    for direction, messages in protocol.MESSAGES.items():
-        lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
+    for direction, kinds in protocol.MESSAGES.items():
+        lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in kinds.items()]
         parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), lines)]
     return "\n\n".join(parts) + "\n"
 
@@ -341,6 +351,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 def main() -> None:
     (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
     (ROOT / "js" / "contract" / "game.ts").write_text(game_ts(), encoding="utf-8")
+    (ROOT / "js" / "contract" / "messages.ts").write_text(messages_ts(), encoding="utf-8")
     (ROOT / "js" / "trainer" / "tables.ts").write_text(trainer_ts(), encoding="utf-8")
     (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
     (ROOT / "docs" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")

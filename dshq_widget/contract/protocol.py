@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 
 from dshq_kernels.network.layers import shapes
+from dshq_widget.contract.messages import KERNEL_TO_PAGE, PAGE_TO_KERNEL, fields
 
 PROTOCOL_VERSION = 1
 """Incremented when page and kernel of different releases would misunderstand each other."""
@@ -78,107 +79,9 @@ SHOW_DEFAULTS = {
 SWAP_INTERVAL_MS_MIN = 250
 """Lower limit of `swap_interval_ms`: policies are not sent to the page more often."""
 
-ANY_SETTINGS = "..."
-"""In MESSAGES, stands for any hyper-parameters, each under its key."""
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
-    "page_to_kernel": {
-        "HELLO": ("seq",),
-        "ACK": ("seq",),
-        "START_TRAINING": (ANY_SETTINGS,),
-        "STOP_TRAINING": (),
-        "RESET_TRAINER": (),
-        "START_FROM": ("policy",),
-        "PAUSE_TRAINING": (),
-        "RESUME_TRAINING": (),
-        "NEXT_UPDATE": (ANY_SETTINGS,),
-        "SET_HYPER": ("key", "value"),
-        "CHECK_REWARD": ("line",),
-        "PAY_FOR": ("line",),
-        "DRILL_SCENE": ("state", "rules_hash"),
-        "DROP_SCENE": ("key",),
-        "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
-        "SAVE_POLICY": ("whole",),
-        "SAVE_PAGE": (),
-        "FETCH_TRAINER": ("relaxed",),
-        "LOAD_POLICY": ("name", "part", "parts"),
-        "RESTORE_HISTORY": ("rows",),
-        "STEP": ("unit", "count"),
-        "FRAME_SHOWN": ("tick",),
-        "DECIDE": ("page", "plan", "count", "watch", "start"),
-        "DREAM": ("page", "plan", "tick"),
-        "ENTER_DREAM": ("page", "plan", "tick"),
-        "DREAM_ACT": ("page", "plan", "action"),
-        "EXTEND_TRAINING": (),
-        "RESUME_RUN": (),
-        "SUBMIT_POLICY": (),
-    },
-    "kernel_to_page": {
-        "HISTORY": ("start", "rows"),
-        "STEP": ("unit", "count"),
-        "LOG": ("level", "text"),
-        "POLICY_FILE": ("name",),
-        "PAGE_FILE": ("name", "problem"),
-        "TRAINER": ("problem",),
-        "REWARD_CHECKED": ("line", "problem"),
-        "FRAME": ("tick", "score", "version", "playing", "events"),
-        "DECISIONS": ("page", "plan", "version", "decisions", "surprises"),
-        "DECIDE_AGAIN": ("page", "plan"),
-        "IMAGINED": ("page", "plan", "tick", "ticks", "stride", "reward", "continues"),
-        "DREAMT": ("page", "plan", "reward", "continues"),
-    },
-    "page_to_worker": {
-        "INIT_CANVAS": ("offscreen", "width", "height", "dpi", "theme"),
-        "DRILL": ("spec", "javascript"),
-        "POLICY": ("version", "layers", "activation", "data"),
-        "SET_MODE": ("mode", "opponent"),
-        "INPUT_BATCH": ("events",),
-        "TAKE_OVER": ("on",),
-        "PAST": ("back",),
-        "POINTER": ("kind", "pointer", "touch", "x", "y", "t"),
-        "SHOW_CONFIG": ("action_repeat", "swap", "swap_interval_ms", "blend_ms"),
-        "PLAY": (),
-        "PAUSE": (),
-        "STEP": ("unit", "count"),
-        "SKIP": (),
-        "RESET_SHOW": ("seed",),
-        "SET_SIM_SPEED": ("multiplier",),
-        "RESIZE": ("width", "height", "dpi"),
-        "THEME": ("theme",),
-        "VISIBLE": ("visible",),
-        "RESTORE": ("snapshot",),
-        "AHEAD": ("plan", "version", "decisions"),
-        "PLAN_AHEAD": ("on",),
-        "GATE": ("settings",),
-        "SEARCH": ("settings",),
-        "INSPECT": ("player", "map", "expected", "sight", "watch", "weights"),
-        "PICK": ("x", "y"),
-        "IMAGINE": ("repeat",),
-        "GHOST": ("outcome",),
-        "RECORD": (),
-        "REPLAY": ("recording",),
-        "FILM": ("format", "spec", "javascript", "recording", "theme"),
-        "CAPTURE": (),
-        "DISPOSE": (),
-    },
-    "worker_to_page": {
-        "READY": ("renderer", "thread", "reason"),
-        "STATE": ("tick", "score", "version", "fps", "frame_ms", "playing", "events", "probabilities", "value"),
-        "SNAPSHOT": ("tick", "score", "version", "state"),
-        "MIND": ("player", "version", "range", "standing", "thought"),
-        "OUTCOMES": ("player", "outcomes"),
-        "CURSOR": ("view", "cursor"),
-        "PAST": ("versions", "ghost"),
-        "WANTED": ("plan", "tick", "state", "repeat", "opponent"),
-        "DECIDED": ("plan", "tick", "left"),
-        "PROPOSALS": ("proposals",),
-        "FUTURES": ("futures",),
-        "RECORDING": ("recording",),
-        "REPLAYING": ("problem",),
-        "FILMED": ("share", "content"),
-        "SCENE": ("state", "over"),
-        "SCORES": ("episodes",),
-        "ERROR": ("text",),
-    },
+    "page_to_kernel": fields(PAGE_TO_KERNEL),
+    "kernel_to_page": fields(KERNEL_TO_PAGE),
     "kernel_to_learner": {
         "STOP": (),
         "SET_HYPER": ("key", "value"),
@@ -226,7 +129,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "FAILED": ("error", "traceback"),
     },
 }
-"""Direction -> message type -> fields. Messages between page and worker also carry `id`, the widget they belong to."""
+"""Direction -> message type -> fields. Those between page and worker are the page's own (js/contract/protocol.ts)."""
 
 
 def shape_hash(layers: Sequence[int], activation: str) -> str:

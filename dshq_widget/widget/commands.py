@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dshq_widget.contract import protocol
+from dshq_widget.contract import messages, protocol
 from dshq_widget.drill import own_reward
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.any_drill import with_rules
@@ -92,7 +92,7 @@ class Commands:
 
     def _hello(self, _: Content) -> None:
         rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
-        self._outbox.put({"type": "HISTORY", "start": 0, "rows": rows})
+        self._outbox.put(messages.History(0, rows).to_json())
         if self._kernel_show is not None:  # last: without memory for a show the page has its answer all the same
             self._kernel_show.begin()
 
@@ -111,7 +111,7 @@ class Commands:
             own_reward.check(self._trainer.drill, line)
         except ValueError as error:
             problem = str(error)
-        self._outbox.put({"type": "REWARD_CHECKED", "line": line, "problem": problem})
+        self._outbox.put(messages.RewardChecked(line, problem).to_json())
 
     def _pay(self, content: Content) -> None:
         self._pay_for(page_protocol.line(content.get("line")))
@@ -167,7 +167,7 @@ class Commands:
             buffers = [self._page_file()]
         except Exception as error:  # whatever it is, the page waits for an answer
             problem = sentence(error)
-        self._outbox.put({"type": "PAGE_FILE", "name": name, "problem": problem, "buffers": buffers})
+        self._outbox.put(messages.PageFile(name, problem).to_json(buffers))
 
     def _fetch_trainer(self, content: Content) -> None:
         answer = page_training.answer

@@ -21,7 +21,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget.contract import protocol
+from dshq_widget.contract import messages, protocol
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
@@ -360,13 +360,13 @@ class DrillWidget(anywidget.AnyWidget):
         """Pause the match; training continues."""
         self._set_show(playing=False)
 
-    def step(self, unit: str = "tick", count: int = 1) -> None:
+    def step(self, unit: messages.Unit = "tick", count: int = 1) -> None:
         """Pause, and advance the match by `count` ticks or decisions."""
         page_protocol.one_of("unit", unit, protocol.STEP_UNITS)
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
         self._set_show(playing=False)
-        self._outbox.put({"type": "STEP", "unit": unit, "count": count})
+        self._outbox.put(messages.Step(unit, count).to_json())
 
     def reset(self, seed: int | None = None) -> None:
         """Restart the match, from `seed` if one is given."""

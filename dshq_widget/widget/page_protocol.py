@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget import drills
-from dshq_widget.contract import protocol, settings
+from dshq_widget.contract import messages, protocol, settings
 from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.contract.game_spec import DrillSpec, Game
 from dshq_widget.policy import ladder
@@ -303,7 +303,7 @@ def policy_file(name: str, data: bytes) -> dict[str, Any]:
     """POLICY_FILE for the page, with its bytes in `buffers`; raises ValueError for a file that is too large."""
     if len(data) > FILE_BYTES_MAX:
         raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it in Python with widget.save(path)")
-    return {"type": "POLICY_FILE", "name": name, "buffers": [data]}
+    return messages.PolicyFile(name).to_json([data])
 
 
 def history(rows: Any, limit: int) -> list[dict[str, float | int]]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.contract import protocol
+from dshq_widget.contract import messages, protocol
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.sender import Sender
 
@@ -56,7 +56,7 @@ class PolicyShow:
         with self._lock:
             if self._child is not None and self._trainer.shown().block is not self._block:
                 self._end()
-                self._put({"type": "DECIDE_AGAIN", "page": None, "plan": None})
+                self._put(messages.DecideAgain(None, None).to_json())
 
     def close(self) -> None:
         """End the process; twice is fine."""
@@ -77,7 +77,7 @@ class PolicyShow:
 
     def _ask_again(self, message: Mapping[str, Any]) -> None:
         """There is nobody who knows the plan: the page is to say how its match stands."""
-        self._put({"type": "DECIDE_AGAIN", "page": message["page"], "plan": message["plan"]})
+        self._put(messages.DecideAgain(message["page"], message["plan"]).to_json())
 
     def _receive(self, child: Child, message: Mapping[str, Any]) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dshq_widget.contract import messages
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 POLL_SECONDS = 0.1
@@ -47,7 +48,7 @@ class Sender:
 
     def log(self, level: str, text: str) -> None:
         """Send the page a line for its log; `level` is notice, warning or error."""
-        self.put({"type": "LOG", "level": level, "text": text})
+        self.put(messages.Log(level, text).to_json())
 
     def changed(self, names: Iterable[str]) -> None:
         """Mark traits to be sent."""

@@ -1,13 +1,15 @@
 /**
- * The protocol: traits between kernel and page, and messages between page and show worker.
- * `dshq_widget/contract/protocol.py` holds the same names; docs/architecture.md describes them.
+ * The protocol: traits between kernel and page, and messages between page and show worker. Those between page and kernel are in messages.ts.
+ * docs/architecture.md describes them.
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
 import type { DrillSpec, EnvironmentSpec } from "./game";
+import type { ShowEvent } from "./messages";
 import type { MODES, PANELS, RENDERERS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
 
 export type { Cells, DrillSpec, EnvironmentSpec, Handle } from "./game";
+export type { KernelToPage, PageToKernel, PlanStart, ShowEvent } from "./messages";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
@@ -148,68 +150,6 @@ export interface LeagueRow {
   version?: number; // of a snapshot
   step?: number; // agent steps it was trained for
   against: Record<string, [points: number, matches: number]>; // by the name of each shown player that it met
-}
-
-export type PageToKernel =
-  | { type: "HELLO"; seq: number } // the last message that this page holds
-  | { type: "ACK"; seq: number }
-  | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
-  | { type: "STOP_TRAINING" }
-  | { type: "RESET_TRAINER" }
-  | { type: "START_FROM"; policy: string } // of the ladder
-  | { type: "PAUSE_TRAINING" }
-  | { type: "RESUME_TRAINING" }
-  | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
-  | { type: "SET_HYPER"; key: string; value: ConfigValue | Record<string, ConfigValue> } // settings of a section together: its name, and them by key
-  | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
-  | { type: "CHECK_REWARD"; line: string } // whether it is one line of the rules language
-  | { type: "PAY_FOR"; line: string } // "": for nothing more
-  | { type: "DROP_SCENE"; key: string }
-  | { type: "EXTEND_TRAINING" }
-  | { type: "RESUME_RUN" }
-  | { type: "SUBMIT_POLICY" }
-  | {
-      type: "PAGE_STATE";
-      fps: number;
-      renderer: RendererKind;
-      tick: number;
-      score: [number, number];
-      version: number;
-      visible: boolean;
-    }
-  | { type: "SAVE_POLICY"; whole?: boolean } // `whole`: with all that continuing exactly needs
-  | { type: "SAVE_PAGE" }
-  | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
-  | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
-  | { type: "RESTORE_HISTORY"; rows: MetricsRow[] } // the curves of the policy that was just loaded, for pages to come
-  | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
-  | { type: "DECIDE"; page: number; plan: number; count: number; watch: boolean; start: PlanStart | null } // so many more; `watch`: with frames
-  | { type: "DREAM"; page: number; plan: number; tick: number } // imagine what comes after that tick
-  | { type: "ENTER_DREAM"; page: number; plan: number; tick: number } // a person's dream begins there
-  | { type: "DREAM_ACT"; page: number; plan: number; action: number } // and goes on
-  | { type: "FRAME_SHOWN"; tick: number }; // the next picture may come
-
-export type KernelToPage =
-  | { type: "HISTORY"; start: number; rows: MetricsRow[] }
-  | { type: "STEP"; unit: StepUnit; count: number }
-  | { type: "LOG"; level: string; text: string }
-  | { type: "DECISIONS"; page: number; plan: number; version: number; decisions: number[][]; surprises: [tick: number, nats: number][] } // frames are its buffer
-  | { type: "DECIDE_AGAIN"; page: number | null; plan: number | null } // that plan is forgotten; null: every plan is
-  | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; stride: number; reward: number[]; continues: number[] } // frames are its buffer
-  | { type: "DREAMT"; page: number; plan: number; reward: number; continues: number } // a frame is its buffer
-  | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
-  | { type: "PAGE_FILE"; name: string; problem: string } // "", and its bytes are the message's buffer
-  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module and the drill's WGSL are its buffers
-  | { type: "REWARD_CHECKED"; line: string; problem: string } // "": it can be paid for
-  | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
-
-/** From where a policy elsewhere plays the match ahead (match/ahead.ts). */
-export interface PlanStart {
-  state: string; // its bytes in hex
-  tick: number;
-  repeat: number; // ticks per decision
-  opponent: string;
-  at_reset: boolean; // policies change between games only
 }
 
 /** What the queen of the Territory Drill may spawn. */
@@ -398,13 +338,6 @@ export type ToWorker =
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
   | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none
   | (ToView & { type: "DISPOSE" }); // with `view`: that canvas only; without: the whole show
-
-export interface ShowEvent {
-  kind: "goal" | "draw" | "swap" | "reset" | "goalless"; // goalless: a skip to the next goal found none
-  tick: number;
-  side: number; // who scored; -1 where no side is meant
-  version: number;
-}
 
 /** What a policy thinks as one side, see mind/analysis.ts. */
 export interface Thought {
