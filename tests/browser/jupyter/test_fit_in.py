@@ -143,7 +143,8 @@ w
 
 OUTSIDE = """root => {
     const edge = root.getBoundingClientRect();
-    return [...root.querySelectorAll("*")].filter(element => element.checkVisibility()).filter(element => {
+    const seen = element => element.checkVisibility() && !element.closest(".unseen");
+    return [...root.querySelectorAll("*")].filter(seen).filter(element => {
         const { left, right, width } = element.getBoundingClientRect();
         return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
     }).map(element => element.outerHTML.slice(0, 120));
