@@ -124,7 +124,7 @@ class Host:
                 "n_verbs": len(verb_names(spec)),
                 "tile_bytes": games.tiles.itemsize,
                 "n_tiles": games.n_tiles,
-                **{name: spec[name] for name in ("sides", "n_obs", "time_limit", "action_repeat")},
+                **{name: getattr(spec, name) for name in ("sides", "n_obs", "time_limit", "action_repeat")},
                 "mask_verb": mask_verb,
                 "groups": self.put(games.groups),
                 "n_groups": len(games.groups),

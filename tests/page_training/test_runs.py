@@ -1,6 +1,7 @@
 """Whole runs of the page's trainer, in Node: what they report, and files that go on in the page and in Python."""
 
 import base64
+import dataclasses
 
 import numpy as np
 import pytest
@@ -130,8 +131,7 @@ def test_scenes_are_practised_and_measured():
 def test_numbers_that_are_not_finite_are_reported_and_mended():
     """Rewards that overflow: the run says so, reverts, and ends with a sentence in place of going on for ever."""
     drill, config = setting("approach", {"learning_rate": 1.0, "max_grad_norm": 0.0, "reward_weights": {}})
-    spec = drill.spec.to_json()
-    for term in spec.terms:
-        term["weight"] = 3e38
+    terms = tuple(dataclasses.replace(term, weight=3e38) for term in drill.spec.terms)
+    drill = dataclasses.replace(drill, spec=dataclasses.replace(drill.spec, terms=terms))
     with pytest.raises(AssertionError, match="training failed: it reverted to the last good weights 5 times in a row"):
-        page(type("Drill", (), {"spec": spec, "wasm": drill.wasm})(), config, 40)
+        page(drill, config, 40)
