@@ -204,7 +204,8 @@ def test_settings_that_belong_together_change_together_while_it_runs(tmp_path):
         trainer.on_warning(warnings.append)
         trainer.set_hyper(gate={"gate_weight": 0.5, "actual_weight": 0.5})
         until(lambda: trainer.version > seen + 2000)
-        assert trainer.status == "training" and warnings == [], "no learner died of it"
+        said = [warning for warning in warnings if "tensorboard" not in warning]  # an extra that is not there
+        assert trainer.status == "training" and said == [], "no learner died of it"
         trainer.stop()
         trainer.join()
     kept = checkpoint.load(tmp_path / AUTOSAVE_NAME).algorithm_settings

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from tests.harness.class_league import Person, Service, open_round, policy, policy_bytes
+from tests.harness.processes.faults import until
 
 
 @pytest.fixture
@@ -146,8 +148,9 @@ def test_the_process_that_plays_gets_no_secrets(monkeypatch):
     monkeypatch.setenv("DSHQ_LEAGUE_DB", "postgresql+psycopg://ada:se-cret@far/league")
     player = BlockPlayer(300)
     process = player._started()
-    with open(f"/proc/{process.pid}/environ", "rb") as file:
-        found = file.read()
+    environment = Path(f"/proc/{process.pid}/environ")
+    until(lambda: b"PATH=" in environment.read_bytes())  # it is empty until the new program is there
+    found = environment.read_bytes()
     player.stop()
     assert b"PATH=" in found and b"of the service" not in found and b"se-cret" not in found
 

@@ -65,7 +65,7 @@ def test_companions_read_a_rollout_before_its_memory_is_given_back():
         drill=drill,
         config=TrainConfig(),
         spec=SPEC,
-        learner=RandomSearch(SPEC, 0),
+        learner=RandomSearch(SPEC, TrainConfig(), {}),
         source=source,
         evaluator=SimpleNamespace(solved=False, metrics={}, pause=lambda config: np.inf),
         publisher=Publisher(WeightSlots.create(weights, SPEC.floats)),

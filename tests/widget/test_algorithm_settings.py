@@ -12,7 +12,7 @@ from dshq_widget.training.shown_settings import without_meaning
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 
 ROOT = Path(algorithms.__file__).parent
-SHARED = (ROOT.parent / "learning", ROOT.parent / "policy" / "network.py", ROOT.parent / "runtime" / "opponents.py")
+SHARED = (ROOT.parent / "learning", ROOT.parent / "policy" / "network.py")
 """Parts of every run, which read settings for it."""
 OWN = {name: each for name, each in algorithms.algorithms.items() if each.settings is not None}
 
