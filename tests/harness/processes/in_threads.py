@@ -115,8 +115,9 @@ class ThreadRun:
         self._channel = ThreadChannel(self._push)
         self.process = RoleThread(role, self._channel, json.loads(json.dumps(config)), blocks)
         owner._watch(self._bell, selectors.EVENT_READ, self._hear)
-        RUNNING.append(self.process)
-        self.process.start()
+        with STARTING:
+            RUNNING.append(self.process)
+            self.process.start()
 
     @property
     def last_beat(self) -> float:
@@ -150,6 +151,8 @@ class ThreadRun:
 
 RUNNING: list[RoleThread] = []
 """Those that the block in `in_threads` has started."""
+STARTING = threading.Lock()
+"""Held from a thread's entry there to its start, which is on the supervisor's thread."""
 
 
 @contextlib.contextmanager
@@ -166,8 +169,9 @@ def in_threads() -> Iterator[None]:
         try:
             yield
         finally:
-            started = list(RUNNING)
-            RUNNING.clear()
+            with STARTING:
+                started = list(RUNNING)
+                RUNNING.clear()
             for thread in started:
                 thread.join(PATIENCE)
     left = [thread.name for thread in started if thread.is_alive()]
