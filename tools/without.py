@@ -69,8 +69,9 @@ def cut(target: Path, feature: Feature) -> list[str]:
         gone |= {_module(one.relative_to(target)) for one in modules if one.is_dir() or one.suffix == ".py"}
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     for name, pattern in feature.lines.items():
-        kept = [line for line in (target / name).read_text().splitlines() if not re.search(pattern, line)]
-        if len(kept) == len((target / name).read_text().splitlines()):
+        lines = (target / name).read_text().splitlines()
+        kept = [line for line in lines if not re.search(pattern, line)]
+        if len(kept) == len(lines):
             raise ValueError(f"no line of {name} has {pattern}: mend FEATURES in tools/without.py")
         (target / name).write_text("\n".join(kept) + "\n")
     dropped: list[str] = []

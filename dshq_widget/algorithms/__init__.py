@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import metadata
@@ -21,6 +20,7 @@ from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
 from dshq_widget.contract.settings import ConfigError, nearest
+from dshq_widget.runtime.own_modules import look_in
 
 PACKAGED = (
     PPO,
@@ -67,8 +67,7 @@ def chosen(algorithm: str | Algorithm) -> Algorithm:
     module, colon, name = algorithm.partition(":")
     if not colon:
         return get(algorithm)
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that nothing there hides an installed module
+    look_in(os.getcwd())
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:

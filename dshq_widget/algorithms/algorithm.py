@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,16 @@ class Start(Protocol):
         on_message: Callable[[Any, Message], None],
         on_exit: Callable[[Any, Exit], None],
     ) -> Processes: ...
+
+
+def imported(place: str) -> Callable[..., Any]:
+    """The function at "module:function". Its module, with which numba may come, is imported at the first call."""
+
+    def call(*given: Any) -> Any:
+        module, _, name = place.partition(":")
+        return getattr(importlib.import_module(module), name)(*given)
+
+    return call
 
 
 def one_process(

@@ -12,7 +12,6 @@ from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import GAMES, digest, drill_of, play_block, recording_of
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.env.replay import replay, state_hash
-from dshq_widget.learning.scenes import state_words
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import opponent
 
@@ -45,7 +44,7 @@ def _wrong(found: dict[str, Any]) -> str:
     if not isinstance(start, dict) or any(start.get(key) != 0 for key in ("tick", "phase", "rest")):
         return "it does not begin at the start of a game"
     state = start.get("state")
-    if not isinstance(state, str) or not re.fullmatch(f"[0-9a-f]{{{8 * state_words(spec)}}}", state):
+    if not isinstance(state, str) or not re.fullmatch(f"[0-9a-f]{{{8 * spec.words}}}", state):
         return "its first state is not one of the drill"
     if found.get("inputs") != [] or not 0 <= found["ticks"] <= spec.time_limit + spec.action_repeat:
         return f"it has inputs, or {found['ticks']:.4g} ticks, more than a game of the drill"

@@ -21,7 +21,7 @@ def describe(spec: DrillSpec) -> dict[str, Any]:
     """
     names = [choice.name for choice in spec.actions]
     options = itertools.product(*(choice.options for choice in spec.actions))
-    words = itertools.accumulate((max(count, 1) for _, _, count in spec.fields), initial=0)
+    words = itertools.accumulate((field.words for field in spec.fields), initial=0)
     return {
         "drill": spec.name,
         "title": spec.title,
@@ -35,8 +35,8 @@ def describe(spec: DrillSpec) -> dict[str, Any]:
         "actions": [{"index": k, **dict(zip(names, row, strict=True))} for k, row in enumerate(options)],
         "rewards": to_plain(spec.terms),
         "state": [
-            {"word": word, "field": name, "type": kind, "count": max(count, 1)}
-            for word, (name, kind, count) in zip(words, spec.fields, strict=False)
+            {"word": word, "field": field.name, "type": field.type, "count": field.words}
+            for word, field in zip(words, spec.fields, strict=False)
         ],
         "lanes": LANES,
     }

@@ -21,6 +21,11 @@ class Field(NamedTuple):
     type: FieldType
     length: int
 
+    @property
+    def words(self) -> int:
+        """Words of 4 bytes."""
+        return max(self.length, 1)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -174,6 +179,11 @@ class DrillSpec(GameSpec):
     """There is a rule `scene`."""
     optimum: float | str | None = None
     """What perfect play reaches, or the baseline that plays perfectly."""
+
+    @property
+    def words(self) -> int:
+        """Words of 4 bytes of one game's state."""
+        return sum(field.words for field in self.fields)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DrillSpec:

@@ -16,7 +16,7 @@ import math
 import numbers
 import reprlib
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from dshq_kernels.simd.lanes import LANES
@@ -253,6 +253,11 @@ class TrainConfig:
         for layer in layers:
             config = dataclasses.replace(config, **canonical(layer or {}, config))
         return config
+
+    def paying_for(self, terms: Collection[str]) -> TrainConfig:
+        """This configuration without the weights of reward terms that are not among `terms`."""
+        weights = {name: weight for name, weight in self.reward_weights.items() if name in terms}
+        return self.replace({"reward_weights": weights})
 
     def to_json(self) -> dict[str, Any]:
         """All settings as plain JSON values; `from_values` reads them back."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import Any
 
 from dshq_kernels.language.rules import RulesError, stored_by, translate_term
 from dshq_kernels.language.subset import written_rule
+from dshq_widget.contract.game_spec import Game
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill, source_of
 from dshq_widget.drill.declaration import Drill
 
@@ -19,7 +19,7 @@ TERM = "own_reward"
 MOST_LETTERS = 300
 
 
-def check(drill: CompiledDrill | Any, line: str) -> str:
+def check(drill: Game, line: str) -> str:
     """The line without spaces around it; "" pays for nothing. Raises ValueError or RulesError with one sentence."""
     author, line = _author(drill), line.strip()
     if line:
@@ -27,7 +27,7 @@ def check(drill: CompiledDrill | Any, line: str) -> str:
     return line
 
 
-def paying(drill: CompiledDrill | Any, line: str) -> CompiledDrill:
+def paying(drill: Game, line: str) -> CompiledDrill:
     """The same game, which also pays for `line`; "": for nothing more. It keeps its name and its rules' hash, because
     the same policies play it, and replays of it are the same. Raises ValueError or RulesError with one sentence.
     """
@@ -44,11 +44,10 @@ def _compiled(drill: type[Drill]) -> CompiledDrill:
     return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
 
 
-def _author(drill: CompiledDrill | Any) -> type[Drill]:
-    author = getattr(drill, "author", None)
-    if author is None:
+def _author(drill: Game) -> type[Drill]:
+    if not isinstance(drill, CompiledDrill) or drill.author is None:
         raise ValueError(f"{drill.name} takes no reward of your own: its rules did not come with the class they are in")
-    return author
+    return drill.author
 
 
 def _with(author: type[Drill], line: str) -> type[Drill]:

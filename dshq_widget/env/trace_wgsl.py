@@ -77,7 +77,7 @@ def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
 
 def _split(spec: Any, words: NDArray) -> tuple[NDArray, NDArray]:
     """The floats and the whole numbers of states u32 `[words, n]`."""
-    kinds = [kind for _, kind, length in spec.fields for _ in range(max(1, length))]
+    kinds = [field.type for field in spec.fields for _ in range(field.words)]
     real = np.array([kind == "f32" for kind in kinds])
     return words[real].view(np.float32), words[~real].view(np.int32)
 

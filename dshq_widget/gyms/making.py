@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
+from dshq_widget.runtime.own_modules import look_in
 
 ATARI_FPS, ATARI_SKIP, SIDE, STACK = 60.0, 4, 84, 4
 """Frames per second and per decision of an Atari game, width and height of what a policy reads, and how many pictures
@@ -33,8 +33,8 @@ def make(gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_r
     notebook lies. Raises GymError.
     """
     options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
-    if ":" in gym_id and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that nothing there hides an installed module
+    if ":" in gym_id:
+        look_in(os.getcwd())
     try:
         if ATARI.match(gym_id):
             return _atari(gym_id, options, action_repeat, fire_on_reset)

@@ -11,7 +11,7 @@ import numpy as np
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
-from dshq_widget.learning.scenes import key_of, saved_state, state_words
+from dshq_widget.learning.scenes import key_of, saved_state
 from dshq_widget.learning.worker import unpack
 from dshq_widget.policy.evaluate import network, opponent, play
 from dshq_widget.policy.network import PolicySpec
@@ -30,7 +30,7 @@ class SceneEvaluation:
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed
-        self.scenes = np.zeros((0, state_words(drill.spec)), np.uint32)
+        self.scenes = np.zeros((0, drill.spec.words), np.uint32)
         self.pause, self._played = PAUSE_SECONDS, time.monotonic()
         self._known: set[str] = set()
 

@@ -31,27 +31,21 @@ class Success:
     version: int
 
 
-def state_words(spec: DrillSpec) -> int:
-    """Words of one game's state."""
-    return sum(max(length, 1) for _, _, length in spec.fields)  # 0: a scalar
-
-
 def parse(spec: DrillSpec, state: bytes) -> np.ndarray:
     """A game's state block as a scene, u32 `[words]`; raises ValueError if it is not a state of this drill."""
-    words = state_words(spec)
-    if len(state) != 4 * words:
-        raise ValueError(f"a scene of {spec.name!r} has {4 * words} bytes, got {len(state)}")
+    if len(state) != 4 * spec.words:
+        raise ValueError(f"a scene of {spec.name!r} has {4 * spec.words} bytes, got {len(state)}")
     scene = np.frombuffer(state, "<u4").astype(np.uint32)
     at = 0
-    for name, kind, length in spec.fields:
-        field = scene[at : at + max(length, 1)]
-        at += max(length, 1)
-        if name in HEAD:
-            field[:] = 0
-        if kind == "f32" and not np.isfinite(field.view(np.float32)).all():
-            raise ValueError(f"a scene's numbers must be finite, but its {name!r} is not")
-        if kind == "bool" and (field > 1).any():
-            raise ValueError(f"a scene's {name!r} must be 0 or 1")
+    for field in spec.fields:
+        values = scene[at : at + field.words]
+        at += field.words
+        if field.name in HEAD:
+            values[:] = 0
+        if field.type == "f32" and not np.isfinite(values.view(np.float32)).all():
+            raise ValueError(f"a scene's numbers must be finite, but its {field.name!r} is not")
+        if field.type == "bool" and (values > 1).any():
+            raise ValueError(f"a scene's {field.name!r} must be 0 or 1")
     x0, y0, x1, y1 = spec.world
     for name, (x, y) in zip([handle.name for handle in spec.drag], places(spec, scene), strict=True):
         if not (x0 <= x <= x1 and y0 <= y <= y1):
@@ -62,13 +56,12 @@ def parse(spec: DrillSpec, state: bytes) -> np.ndarray:
 def places(spec: DrillSpec, scene: np.ndarray) -> list[list[float]]:
     """x, y in world units of everything in the drill's `drag`."""
     begin, at = {}, 0
-    for name, _, length in spec.fields:
-        begin[name] = at
-        at += max(length, 1)
+    for field in spec.fields:
+        begin[field.name] = at
+        at += field.words
     numbers = scene.view(np.float32)
     return [
-        [round(float(numbers[begin[field] + handle.index]), 4) for field in (handle.x, handle.y)]
-        for handle in spec.drag
+        [round(float(numbers[begin[name] + handle.index]), 4) for name in (handle.x, handle.y)] for handle in spec.drag
     ]
 
 

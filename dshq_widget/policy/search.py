@@ -28,10 +28,8 @@ def searching_of(saved: Checkpoint, drill: CompiledDrill, particles: int, depth:
     """The same for the policy of a file: the settings that it was trained with."""
     own: Mapping[str, float] = saved.algorithm_settings
     gamma = own.get("search_gamma")
-    terms = {term.name for term in drill.spec.terms}
-    config = TrainConfig.from_values(saved.config)
-    weights = {name: weight for name, weight in config.reward_weights.items() if name in terms}
-    return searching(drill, particles, depth, config.replace({"reward_weights": weights}), gamma)
+    config = TrainConfig.from_values(saved.config).paying_for([term.name for term in drill.spec.terms])
+    return searching(drill, particles, depth, config, gamma)
 
 
 def parse(text: str) -> tuple[int, int]:

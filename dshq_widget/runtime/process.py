@@ -2,8 +2,9 @@
 
 A role is a function marked with `@role`, named "module:function" and called as `function(channel, config, blocks)`: its
 `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON line on stdin,
-`{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. It sends JSON lines
-through the pipe `messages`, so that stray prints do not interfere.
+`{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}, "home": folder}`, where the parent found the role's
+module in that folder; further lines are commands. It sends JSON lines through the pipe `messages`, so that stray prints
+do not interfere.
 
 A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog
 thread that asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.own_modules import look_in
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 Role = TypeVar("Role", bound=Callable[..., None])
@@ -151,6 +153,8 @@ def main(role: str, parent: int) -> int:
     settings = json.loads(line)
     channel = Channel(settings["messages"], parent, unread)
     try:
+        if settings.get("home"):
+            look_in(settings["home"])
         function = resolve(role)
         blocks = {name: SharedBlock.attach(fd, nbytes) for name, (fd, nbytes) in settings["blocks"].items()}
         function(channel, settings["config"], blocks)

@@ -227,7 +227,7 @@ class _Run:
                 stderr=subprocess.STDOUT,
                 bufsize=0,
                 pass_fds=[child_end, *(fd for fd, _ in fds.values())],
-                env=_environment(threads, role),
+                env=_environment(threads),
             )
         except (OSError, ValueError):
             os.close(self._messages)
@@ -240,7 +240,8 @@ class _Run:
             os.set_blocking(fd, False)
         supervisor._watch(self._messages, selectors.EVENT_READ, self._hear)
         supervisor._watch(self._output, selectors.EVENT_READ, self._overhear)
-        self.queue(json.dumps({"messages": child_end, "blocks": fds, "config": config}).encode() + b"\n")
+        given = {"messages": child_end, "blocks": fds, "config": config, "home": _home_of(role)}
+        self.queue(json.dumps(given).encode() + b"\n")
 
     def health(self, stuck_seconds: float) -> str:
         now = time.monotonic()
@@ -462,16 +463,18 @@ def _import_roots() -> list[str]:
     return [str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin]
 
 
-def _home_of(role: str) -> list[str]:
-    """Where this process found the module of a role, so that a child finds one of the user's own, too."""
+def _home_of(role: str) -> str:
+    """The folder in which this process found the module of a role, so that a child finds one of the user's own, too; ""
+    if it did not import it.
+    """
     module = role.partition(":")[0]
     file = getattr(sys.modules.get(module), "__file__", None)
-    return [str(Path(file).absolute().parents[module.count(".")])] if file else []
+    return str(Path(file).absolute().parents[module.count(".")]) if file else ""
 
 
-def _environment(threads: int, role: str) -> dict[str, str]:
+def _environment(threads: int) -> dict[str, str]:
     roots = [root for root in _import_roots() if Path(root).name not in ("site-packages", "dist-packages")]
-    paths = dict.fromkeys([*roots, *filter(None, [os.environ.get("PYTHONPATH")]), *_home_of(role)])
+    paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
     counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
     return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
 

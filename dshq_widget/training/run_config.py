@@ -65,9 +65,7 @@ class RunConfig:
     def pay_by(self, drill: CompiledDrill) -> None:
         """The same game with other reward terms: weights of those that it lacks are forgotten."""
         self._drill = drill
-        terms = {term.name for term in drill.spec.terms}
-        weights = {name: weight for name, weight in self.values.reward_weights.items() if name in terms}
-        self.values = self.values.replace({"reward_weights": weights})
+        self.values = self.values.paying_for([term.name for term in drill.spec.terms])
 
     def split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings that every algorithm shares, and the algorithm's own."""

@@ -411,7 +411,7 @@ def _start(start: Any, spec: DrillSpec) -> dict[str, Any]:
     """The state from which a match is to be played, as DECIDE has it."""
     start = start if isinstance(start, dict) else {}
     state, tick, repeat, at_reset = (start.get(key) for key in ("state", "tick", "repeat", "at_reset"))
-    digits = 8 * sum(max(length, 1) for _, _, length in spec.fields)
+    digits = 8 * spec.words
     if not isinstance(state, str) or not re.fullmatch("[0-9a-f]*", state) or len(state) != digits:
         raise ValueError(f"a match to be played needs its state, {digits} digits in hex")
     if type(tick) is not int or tick < 0 or type(repeat) is not int or not 1 <= repeat <= 120:

@@ -9,7 +9,7 @@ from dshq_widget import drills
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.learning.scene_evaluation import MATCHES, SceneEvaluation
-from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places, state_words
+from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places
 from dshq_widget.learning.worker import make_rollouts, unpack
 from dshq_widget.policy import checkpoint, network
 from dshq_widget.policy.network import PolicySpec
@@ -63,7 +63,7 @@ def played(rollouts: Rollouts, samples: Samples, params: np.ndarray, times: int 
 
 def test_a_scene_is_a_state_without_generator_and_clock():
     scene = parse(SPEC, state(rng_key=7, rng_count=5, practice=1, ticks=90, ball_px=1.5))
-    assert scene.dtype == np.uint32 and scene.shape == (state_words(SPEC),)
+    assert scene.dtype == np.uint32 and scene.shape == (SPEC.words,)
     assert not scene[:4].any()
     assert places(SPEC, scene)[0][0] == 1.5
     assert np.array_equal(scene, parse(SPEC, state(rng_key=8, ball_px=1.5)))
@@ -117,7 +117,7 @@ def test_the_list_is_short_and_keeps_the_first_measurement():
     with pytest.raises(ValueError, match="no scene"):
         scenes.remove(keys[1])
     assert keys[1] not in [row["key"] for row in scenes.rows()]
-    assert np.array_equal(unpack(scenes.packed(), state_words(SPEC))[1], parse(SPEC, state(ball_px=0.1 * 2)))
+    assert np.array_equal(unpack(scenes.packed(), SPEC.words)[1], parse(SPEC, state(ball_px=0.1 * 2)))
     scenes.clear()
     assert scenes.rows() == [] and scenes.put_into({STATE_KEY: np.zeros(1)}) == {}
 
@@ -208,7 +208,7 @@ def test_a_trainer_practises_scenes_and_a_file_carries_them(tmp_path, workers):
             assert trainer._changed.wait_for(lambda: trainer.scenes[1]["now"] is not None, 60)
         assert trainer.scenes[1]["now"]["share"] == 0.0
         saved = checkpoint.load(trainer.save(tmp_path / "coached.dshq"))
-        assert saved.state[STATE_KEY].shape == (2, state_words(SPEC))
+        assert saved.state[STATE_KEY].shape == (2, SPEC.words)
         trainer.remove_scene(first)
         assert [row["key"] for row in trainer.scenes] == [second]
     with Trainer(tmp_path / "coached.dshq") as again:
@@ -221,7 +221,7 @@ def test_a_file_whose_scenes_are_broken_is_refused(tmp_path):
     with Trainer("ball", **SMALL) as trainer:
         trainer.add_scene(OPEN_GOAL)
         good = checkpoint.load(trainer.save(tmp_path / "good.dshq"))
-    for wrong in (np.zeros((1, 3), np.uint32), np.zeros(state_words(SPEC), np.uint32), np.zeros((1, 40), np.float32)):
+    for wrong in (np.zeros((1, 3), np.uint32), np.zeros(SPEC.words, np.uint32), np.zeros((1, 40), np.float32)):
         bad = checkpoint.Checkpoint(
             good.drill, good.rules_hash, good.layers, good.activation, good.weights, config=good.config,
             state={STATE_KEY: wrong},

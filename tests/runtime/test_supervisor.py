@@ -1,6 +1,7 @@
 """The supervisor: messages both ways, errors in a sentence, replacement, health, and nothing that grows."""
 
 import gc
+import importlib
 import logging
 import os
 import signal
@@ -233,6 +234,21 @@ def test_the_end_of_the_thread_that_called_start_kills_no_child(supervisor, ears
     children[0].send({"type": "ECHO"})
     ears.wait_for("ECHO")
     assert children[0].pid == pid
+
+
+def test_a_role_of_the_users_own_is_found_and_what_lies_beside_it_hides_nothing(
+    supervisor, ears, tmp_path, monkeypatch
+):
+    (tmp_path / "own_role.py").write_text(
+        "from dshq_widget.runtime.process import role\n"
+        "@role\ndef run(channel, config, blocks):\n    channel.send({'type': 'READY'})\n"
+    )
+    (tmp_path / "json.py").write_text("raise RuntimeError('this is not the json of the library')")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "own_role", raising=False)
+    importlib.import_module("own_role")
+    supervisor.start("own_role:run", **ears.callbacks)
+    assert ears.wait_for("READY") and ears.ended().expected
 
 
 def test_a_callback_that_raises_is_logged_and_harms_nobody(supervisor, ears, caplog):

@@ -8,14 +8,7 @@ import csv
 import os
 from pathlib import Path
 
-from dshq_widget.contract.metrics import METRIC_CATEGORIES
-from dshq_widget.learning.telemetry.writers import CSV_NAME
-
-
-def flat_name(name: str) -> str:
-    """`return_mean` of `ACTOR/return_mean`; a flat name stays."""
-    category, slash, rest = name.partition("/")
-    return rest if slash and category in METRIC_CATEGORIES else name
+from dshq_widget.learning.telemetry.writers import CSV_NAME, flat_name
 
 
 def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:

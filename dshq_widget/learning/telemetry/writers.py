@@ -26,6 +26,12 @@ def full_name(name: str) -> str:
     return f"{known.category if known else 'MISC'}/{name}"
 
 
+def flat_name(name: str) -> str:
+    """`return_mean` of `ACTOR/return_mean`; a flat name stays."""
+    category, slash, rest = name.partition("/")
+    return rest if slash and category in METRIC_CATEGORIES else name
+
+
 def columns(terms: list[str]) -> list[str]:
     """Flat names of every metric of a drill with these reward terms, category by category."""
     names = [*METRICS, *(f"reward_{term}" for term in terms)]
@@ -47,7 +53,7 @@ class CsvFile:
         if not found:
             self._csv.writerow(header)
         elif sorted(found) == sorted(header):
-            self._names = [name.rpartition("/")[2] for name in found[1:]]
+            self._names = [flat_name(name) for name in found[1:]]
         else:
             self._file.close()
             raise ValueError(f"{str(path)!r} has different columns from this training: choose another log_dir")

@@ -11,6 +11,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from dshq_widget.runtime.own_modules import look_in
+
 ENVIRONMENT = "Winter-v0"
 WARM, COLD, HOT = 20.0, 8.0, 32.0
 """Degrees: where it is best, and two hours of which nobody is glad."""
@@ -26,8 +28,7 @@ def missing(module: str) -> list[str]:
     """What the environment of a module beside the notebook still lacks; the file is read anew."""
     sys.modules.pop(module, None)
     gym.registry.pop(ENVIRONMENT, None)
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
+    look_in(os.getcwd())
     importlib.invalidate_caches()
     env: Any = gym.make(f"{module}:{ENVIRONMENT}").unwrapped
     env.reset(seed=0)

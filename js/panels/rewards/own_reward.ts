@@ -99,11 +99,14 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
     setText(said, text ? "Checking …" : "Pick something, or write a line.");
     if (text) timer = setTimeout(check, CHECK_MS);
   };
+  const follow = () => {
+    fold.hidden = !session.model.get("drill") || !session.kernel.connected || session.model.trainedBy === "page";
+  };
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     measures = spec ? measuresOf(spec) : [];
     setOptions(measure, [...measures.map(({ name, text }) => [name, text] as const), ["", "something of your own"] as const]);
-    fold.hidden = !spec || !session.kernel.connected || session.model.trainedBy === "page";
+    follow();
     remove.hidden = !paid();
     if (paid() || !line.value) line.value = paid() || (measures[0]?.line ?? "");
     edited();
@@ -131,7 +134,7 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
     signal,
   );
   session.events.on("drill", rebuild, signal);
-  session.events.on("status", () => (fold.hidden = !session.kernel.connected || session.model.trainedBy === "page"), signal);
+  session.events.on("status", follow, signal);
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   rebuild();
   return fold;

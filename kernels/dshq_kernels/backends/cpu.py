@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
 from dshq_kernels.backends.machine_code import addresses
-from dshq_kernels.backends.spec import PlayedSpec, RulesSpec
+from dshq_kernels.backends.spec import Described, PlayedSpec, RulesSpec
 from dshq_kernels.language.ir import BOOL, F32, I32, U32
 from dshq_kernels.simd.lanes import LANES
 
@@ -43,7 +43,7 @@ def mask_verb(spec: PlayedSpec) -> int:
     return FIRST_BASELINE + len(spec.baselines) if spec.masked else 0
 
 
-class CpuGame:
+class CpuGame(Described):
     """A compiled game: its tile record, its verbs' addresses, and calls over whole arrays of tiles.
 
     Arrays of tiles are `np.ndarray` of `dtype` with shape `(n_tiles,)`; every result array has the tile first.
@@ -60,14 +60,8 @@ class CpuGame:
 
     def describe(self, spec: RulesSpec) -> None:
         """Note what the drill is, and the record of its tiles."""
-        self.spec = spec
+        super().describe(spec)
         self.dtype = tile_dtype(spec)
-        self.sides = spec.sides
-        self.n_obs = spec.n_obs
-        self.n_terms = len(spec.terms)
-        self.n_actions = spec.n_actions
-        self.baselines = tuple(spec.baselines)
-        self.masked = spec.masked
 
     def raise_kept(self) -> None:
         """Raise what went wrong in verbs that machine code has called: nothing does here, but in rules that Python runs

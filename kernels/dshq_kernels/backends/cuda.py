@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.generated import load_module
-from dshq_kernels.backends.spec import RulesSpec
+from dshq_kernels.backends.spec import Described, RulesSpec
 from dshq_kernels.language.ir import (
     BOOL,
     F32,
@@ -256,7 +256,7 @@ def why_unusable() -> str:
     return ""
 
 
-class CudaGame:
+class CudaGame(Described):
     """A compiled game on the GPU: calls over games whose state is one device array.
 
     `state` is u32 `[words, n]` on the device; results are device arrays with the game last, new ones unless the caller
@@ -283,13 +283,7 @@ class CudaGame:
             dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # with few games every launch would warn
         self._cuda, self._threads = cuda, threads
         self.module = load_module(source)
-        self.spec = spec
-        self.sides = spec.sides
-        self.n_obs = spec.n_obs
-        self.n_terms = len(spec.terms)
-        self.n_actions = spec.n_actions
-        self.baselines = tuple(spec.baselines)
-        self.masked = spec.masked
+        self.describe(spec)
         self.rows: dict[str, slice] = {}
         row = 0
         for name, _, length in spec.fields:

@@ -76,3 +76,17 @@ class RulesSpec(PlayedSpec, Protocol):
         """Shapes, at most."""
 
     def __hash__(self) -> int: ...
+
+
+class Described:
+    """A back end's game, with what it reads of its spec again and again."""
+
+    def describe(self, spec: RulesSpec) -> None:
+        """Note what the game is."""
+        self.spec = spec
+        self.sides = spec.sides
+        self.n_obs = spec.n_obs
+        self.n_terms = len(spec.terms)
+        self.n_actions = spec.n_actions
+        self.baselines = tuple(spec.baselines)
+        self.masked = spec.masked
