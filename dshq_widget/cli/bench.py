@@ -20,9 +20,9 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.cli.baseline_layout import NaiveGame
 from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.torch_needed import torch_missing
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
-from dshq_widget.gpu.device import torch_missing
 from dshq_widget.learning.worker import make_rollouts
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget

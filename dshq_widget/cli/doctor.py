@@ -18,8 +18,8 @@ from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import of_drill
+from dshq_widget.contract.torch_needed import INSTALL_TORCH
 from dshq_widget.env.batch import compiled
-from dshq_widget.gpu.device import INSTALL_TORCH
 from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.machine import Machine

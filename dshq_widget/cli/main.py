@@ -258,8 +258,8 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
     """Measure how fast a drill's games draw frames into replay memory."""
+    from dshq_widget.contract.torch_needed import need_torch
     from dshq_widget.env.batch import compiled
-    from dshq_widget.gpu.device import need_torch
 
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))

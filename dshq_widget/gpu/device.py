@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
-import sys
-from pathlib import Path
 
-_CHECKOUT = Path(__file__).parents[2]
-_HAS_VERB = Path(sys.prefix) == _CHECKOUT / ".venv" and (_CHECKOUT / "Makefile").is_file()
-INSTALL_TORCH = "make torch" if _HAS_VERB else "pip install torch==2.13.0"
-"""The one command that brings it: the Makefile's in the environment that the Makefile made."""
+from dshq_widget.contract.torch_needed import need_torch, torch_missing
+
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
 """Devices of NVIDIA's driver, on Linux and on Windows' subsystem for it."""
-
-
-class MissingTorch(RuntimeError):
-    """Something needs torch, which is not installed. A notebook shows the sentence alone."""
-
-    def _render_traceback_(self) -> list[str]:
-        """What IPython prints in a traceback's place."""
-        return [str(self)]
-
-
-def torch_missing(what: str) -> str:
-    """The sentence that `what` needs torch and how to install it; "" if torch is installed."""
-    try:
-        found = importlib.util.find_spec("torch") is not None
-    except ImportError:
-        found = False
-    return "" if found else f"{what} needs PyTorch, which is not installed. Run `{INSTALL_TORCH}`"
-
-
-def need_torch(what: str) -> None:
-    """Raises MissingTorch with one sentence if torch is not installed."""
-    missing = torch_missing(what)
-    if missing:
-        raise MissingTorch(missing)
 
 
 def has_driver() -> bool:

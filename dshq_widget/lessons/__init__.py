@@ -9,7 +9,7 @@ import importlib
 import os
 from typing import Any
 
-from dshq_widget.gpu.device import need_torch
+from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
 

@@ -13,9 +13,9 @@ from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.algorithms.dreamer.show.match import check_sum
 from dshq_widget.algorithms.dreamer.show.policy import ShownPolicy
 from dshq_widget.algorithms.dreamer.show.process import MOST_PAGES, Show
+from dshq_widget.contract import torch_needed
 from dshq_widget.contract.protocol import REST_SECONDS
 from dshq_widget.env.batch import Batch, compiled
-from dshq_widget.gpu import device
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.memory import SharedBlock
@@ -313,7 +313,7 @@ class TestKernelSide:
             show.close()
 
     def test_without_torch_there_is_a_sentence(self, trainer, monkeypatch):
-        monkeypatch.setattr(device, "torch_missing", lambda what: f"{what} needs torch, which is not installed")
+        monkeypatch.setattr(torch_needed, "torch_missing", lambda what: f"{what} needs torch, which is not installed")
         show = PolicyShow(trainer, lambda message: None, lambda text: None)
         with pytest.raises(RuntimeError, match="the algorithm dreamer needs torch"):
             show.send(self.decide(trainer))

@@ -36,7 +36,7 @@ WIDGET = {
     "notebook": {"files"},
     "runtime": {"dshq_kernels"},
     "gyms": {"contract", "policy", "runtime"},
-    "gpu": {"drill", "policy", "dshq_kernels"},
+    "gpu": {"contract", "drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {
         *(
@@ -70,7 +70,7 @@ WIDGET = {
         *("cli", "contract", "drill", "drills", "env", "files", "learning", "notebook", "policy", "runtime"),
         "dshq_kernels",
     },
-    "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning", "notebook", "runtime"},
+    "lessons": {"contract", "algorithms", "classroom", "drill", "drills", "env", "learning", "notebook", "runtime"},
     "widget": {
         *("contract", "drill", "drills", "env", "files", "gyms", "notebook", "policy", "runtime", "training"),
         "dshq_kernels",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dshq_widget import lessons
-from dshq_widget.gpu import device
+from dshq_widget.contract import torch_needed
 from dshq_widget.training.trainer import Trainer
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_a_drill_trains_and_plays_without_torch(without, tmp_path):
 )
 def test_what_needs_torch_says_how_to_install_it(without, arguments):
     done = without({"torch"}, *arguments)
-    assert f"needs PyTorch, which is not installed. Run `{device.INSTALL_TORCH}`" in done.stderr + done.stdout
+    assert f"needs PyTorch, which is not installed. Run `{torch_needed.INSTALL_TORCH}`" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if "--validate-every" in arguments else 1)
 
@@ -97,7 +97,7 @@ def test_scripts_of_an_environment_beside_the_page_are_not_taken_for_modules():
 
 def test_a_lesson_that_needs_torch_says_so_and_shows_no_traceback(monkeypatch):
     """In a notebook: IPython asks the error what to show. The other lessons' checks do not ask for torch."""
-    monkeypatch.setattr(device.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(torch_needed.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError) as raised:
         lessons.need_torch("This lesson")
     from IPython.core.interactiveshell import InteractiveShell
@@ -109,7 +109,7 @@ def test_a_lesson_that_needs_torch_says_so_and_shows_no_traceback(monkeypatch):
         raise raised.value
     except RuntimeError:
         shell.showtraceback()
-    assert shown == [f"This lesson needs PyTorch, which is not installed. Run `{device.INSTALL_TORCH}`"]
+    assert shown == [f"This lesson needs PyTorch, which is not installed. Run `{torch_needed.INSTALL_TORCH}`"]
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_a_lesson_that_needs_torch_says_so_and_shows_no_traceback(monkeypatch):
 )
 def test_train_without_torch_ends_in_a_sentence_on_the_page(what, monkeypatch):
     drill, settings = what
-    monkeypatch.setattr(device.importlib.util, "find_spec", lambda name, package=None: None)
+    monkeypatch.setattr(torch_needed.importlib.util, "find_spec", lambda name, package=None: None)
     trainer = Trainer(drill, **settings)
     with trainer:
         try:
             trainer.start()
             trainer.join(60)
         except RuntimeError as error:
-            assert "needs PyTorch" in str(error) and device.INSTALL_TORCH in str(error)
+            assert "needs PyTorch" in str(error) and torch_needed.INSTALL_TORCH in str(error)
         else:
             assert trainer.status == "error"
-            assert "needs PyTorch" in trainer.status_text and device.INSTALL_TORCH in trainer.status_text
+            assert "needs PyTorch" in trainer.status_text and torch_needed.INSTALL_TORCH in trainer.status_text

@@ -28,7 +28,7 @@ def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
 
 def needs() -> None:
     """Raises RuntimeError without torch."""
-    from dshq_widget.gpu.device import need_torch
+    from dshq_widget.contract.torch_needed import need_torch
 
     need_torch("the algorithm dreamer")
 
@@ -42,7 +42,7 @@ def evaluate(
     drill: CompiledDrill, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str
 ) -> dict[str, Any]:
     """See `Algorithm.evaluate`."""
-    from dshq_widget.gpu.device import need_torch
+    from dshq_widget.contract.torch_needed import need_torch
 
     need_torch("a policy of the algorithm dreamer")
     from dshq_widget.algorithms.dreamer.saved import evaluate_saved

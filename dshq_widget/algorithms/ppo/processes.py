@@ -14,8 +14,9 @@ from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.gpu.device import check_device, need_torch
+from dshq_widget.gpu.device import check_device
 from dshq_widget.learning.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.learning.worker import CAPACITY, chunk_fields, tiles_among
 from dshq_widget.policy.network import PolicySpec

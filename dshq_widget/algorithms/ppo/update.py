@@ -10,7 +10,7 @@ import numpy as np
 
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.learner import Learner as PPOLearner
-from dshq_widget.gpu.device import torch_missing
+from dshq_widget.contract.torch_needed import torch_missing
 from dshq_widget.learning.parts import Experience, Learner, Progress
 
 if TYPE_CHECKING:
