@@ -41,7 +41,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
-from dshq_widget.policy.network import Policy
+from dshq_widget.policy.policy import Policy
 from dshq_widget.training.sweep_results import interval
 from dshq_widget.training.trainer import Trainer
 

@@ -29,7 +29,8 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.worker import make_rollouts
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 LAGS = (0, 8, 32, 64)
 DRILLS = ("cartpole", "approach")

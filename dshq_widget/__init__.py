@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dshq_widget.policy.checkpoint import CheckpointError, load_policy
     from dshq_widget.policy.export_json import save_json
     from dshq_widget.policy.export_onnx import ExportError, save_onnx
+    from dshq_widget.policy.policy import Policy
+    from dshq_widget.policy.saving import save_policy
     from dshq_widget.training.evaluation import evaluate
     from dshq_widget.training.sweep import sweep
     from dshq_widget.training.trainer import Trainer
@@ -47,6 +49,7 @@ __all__ = [
     "Handle",
     "Observation",
     "Pairs",
+    "Policy",
     "RulesError",
     "TrainConfig",
     "Trainer",
@@ -64,6 +67,7 @@ __all__ = [
     "rule",
     "save_json",
     "save_onnx",
+    "save_policy",
     "sweep",
 ]
 
@@ -87,6 +91,8 @@ _HOMES = {
     "debug": "env.debugging",
     "evaluate": "training.evaluation",
     "load_policy": "policy.checkpoint",
+    "save_policy": "policy.saving",
+    "Policy": "policy.policy",
     "make": "env.making",
     "make_parallel": "env.making",
     "make_vec": "env.making",

@@ -17,7 +17,8 @@ from PIL import Image, ImageDraw, ImageFont
 from dshq_widget.cli import record
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy.checkpoint import load_policy
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 TARGET = Path(__file__).parent.parent / "docs" / "images" / "learning.gif"
 SECONDS, WIDTH, HEAD, GAP = 12.5, 256, 36, 12  # of play; in pixels: a pitch, the words above it, a gap

@@ -19,7 +19,7 @@ from dshq_widget.env.batch import Batch
 from dshq_widget.env.picture import Painter
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
-from dshq_widget.policy.network import Policy
+from dshq_widget.policy.policy import Policy
 
 RATE = 20
 """Frames per second; a GIF stores delays in hundredths of a second. js/worker/film.ts has the same."""

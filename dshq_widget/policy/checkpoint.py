@@ -37,9 +37,10 @@ from dshq_widget.contract import protocol, sections
 from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.settings import FIELDS, ConfigError, parse_value
 from dshq_widget.files import atomic
-from dshq_widget.policy import convolutions, ladder, network
+from dshq_widget.policy import convolutions, ladder
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
+from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
@@ -58,6 +59,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U64": np.dtype("<u8"),
 }
 TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
+METADATA = ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
+"""What a policy that was read from a file knows about itself."""
 STOOD_IN = ("dreamer",)
 """Algorithms of whose files those of release 0.1 do not say `stands_in`."""
 TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
@@ -105,7 +108,7 @@ class Checkpoint:
         return memory_of(self.layers)
 
 
-def load_policy(path: str | os.PathLike[str]) -> network.Policy:
+def load_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy in a `.dshq` file, or of the package's ladder ("ball:gold"), ready to act; raises CheckpointError."""
     return as_policy(load(path))
 
@@ -119,15 +122,13 @@ def check_whole(saved: Checkpoint) -> None:
         )
 
 
-def as_policy(saved: Checkpoint) -> network.Policy:
+def as_policy(saved: Checkpoint) -> Policy:
     """The policy in a checkpoint, with its metadata. Raises CheckpointError where it is more than a network."""
     check_whole(saved)
-    metadata = {
-        key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
-    }
+    metadata = {key: getattr(saved, key) for key in METADATA}
     if saved.environment:
         return as_gym_policy(saved, metadata)
-    made = RecurrentPolicy if saved.memory else network.Policy
+    made = RecurrentPolicy if saved.memory else Policy
     return made(saved.layers, saved.activation, saved.weights, metadata)
 
 

@@ -22,7 +22,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.files import atomic
 from dshq_widget.policy.export_onnx import ExportError, built_in, check
 from dshq_widget.policy.gym_policy import GymPolicy
-from dshq_widget.policy.network import Policy
+from dshq_widget.policy.policy import Policy
 
 FORMAT = "dshq-policy-json-1"
 MOST_WEIGHTS = 200_000

@@ -31,8 +31,8 @@ from dshq_widget.files import atomic
 from dshq_widget.policy import onnx_graph
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy
-from dshq_widget.policy.network import Policy
 from dshq_widget.policy.onnx_graph import Graph
+from dshq_widget.policy.policy import Policy
 
 OPERATOR_SET, FORMAT_VERSION = 17, 8
 """From 2022, so that older runtimes can read it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dshq_kernels.network.layers import memory_of
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
 
 USUALLY_MADE = {"action_repeat": 1, "fire_on_reset": False}
@@ -72,6 +73,11 @@ class GymPolicy(Policy):
             self.actions.draw(outputs, self.distribution, rng or self._rng, greedy), self.distribution
         )
         return taken[0] if single else taken
+
+    def with_weights(self, weights: NDArray) -> Self:
+        """See `Policy.with_weights`."""
+        spec = self.spec
+        return type(self)(spec.layers, spec.activation, weights, self.environment, self.distribution, self.metadata)
 
 
 class RecurrentGymPolicy(GymPolicy, RecurrentPolicy):

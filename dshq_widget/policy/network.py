@@ -1,4 +1,4 @@
-"""The policy network as data: its shape, its flat weights, and acting with it in plain numpy.
+"""The policy network as data: its shape and its flat weights.
 
 Layout of the flat weights (docs/architecture.md, "Policy"): per layer W `[n_in, n_out]` row-major, then b `[n_out]`,
 float32 little-endian. The last output is the value.
@@ -7,8 +7,7 @@ float32 little-endian. The last output is the value.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,18 +16,11 @@ from dshq_kernels.network.layers import (
     Front,
     Grid,
     Pairs,
-    Places,
-    Weights,
     is_network,
-    judge_pairs,
-    look_ahead,
-    mean_traits,
     memory_of,
     parse,
     shapes,
 )
-from dshq_kernels.network.mlp import FORBIDDEN
-from dshq_kernels.network.places import judge_places, read_places
 from dshq_widget.contract import protocol
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
@@ -220,71 +212,3 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
 def initial_weights(layers: Sequence[int], seed: int, separate: bool = False) -> np.ndarray:
     """Fresh flat weights from a seed."""
     return PolicySpec(tuple(layers), separate=separate).untrained(seed)
-
-
-class Policy:
-    """A network with its weights, ready to act; `metadata` says where it comes from."""
-
-    def __init__(
-        self, layers: Sequence[int], activation: str, weights: np.ndarray, metadata: Mapping[str, Any] | None = None
-    ):
-        self.spec = PolicySpec(tuple(layers), activation)
-        self.weights = np.asarray(weights, np.float32)
-        self.metadata = dict(metadata or {})
-        self._parts = self.spec.split(self.weights)
-        self._rng = np.random.default_rng(0)
-
-    def forward(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Logits f32 `[..., n_actions]` and values f32 `[...]` of observations f32 `[..., n_obs]`."""
-        seen = np.asarray(obs, np.float32)
-        if seen.shape[-1:] != (self.spec.layers[0],):
-            raise ValueError(f"this policy reads {self.spec.layers[0]} observations; got shape {seen.shape}")
-        front = self.spec.front
-        count = len(front.shapes) if front else 0
-        own, parts = self._parts[:count], self._parts[count:]
-        x = self._in_front(own, seen)
-        for matrix, bias in parts[:-1]:
-            x = x @ matrix + bias
-            x = np.tanh(x) if self.spec.activation == "tanh" else np.maximum(x, np.float32(0))
-        matrix, bias = parts[-1]
-        x = x @ matrix + bias
-        said, value = x[..., :-1], x[..., -1]
-        if isinstance(front, Pairs):
-            return judge_pairs(front, own, seen, said), value
-        return (judge_places(front, own, seen, said) if isinstance(front, Places) else said), value
-
-    def _in_front(self, own: Sequence[Weights], seen: np.ndarray) -> np.ndarray:
-        """What the first dense layer reads, by the weights of what stands in front of it."""
-        front = self.spec.front
-        if isinstance(front, Grid):
-            return look_ahead(front, *own[0], seen)
-        if isinstance(front, Pairs):
-            return mean_traits(front, own, seen)
-        return read_places(front, own, seen) if front else seen
-
-    def logits(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """f32 `[..., n_actions]`, `FORBIDDEN` where `mask`, of the same shape and true for what is allowed, says so."""
-        logits, _ = self.forward(obs)
-        return logits if mask is None else np.where(np.asarray(mask, bool), logits, np.float32(FORBIDDEN))
-
-    def probabilities(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Probability of each action, f32 `[..., n_actions]`, exactly 0 for what `mask` forbids."""
-        logits = self.logits(obs, mask)
-        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return weights / weights.sum(axis=-1, keepdims=True)
-
-    def act(
-        self,
-        obs: np.ndarray,
-        rng: np.random.Generator | None = None,
-        greedy: bool = False,
-        mask: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Action indices i64 `[...]`: drawn with `rng` (else a generator of its own), or the likeliest if `greedy`;
-        `mask` is what `infos["action_mask"]` of an environment says.
-        """
-        if greedy:
-            return self.logits(obs, mask).argmax(axis=-1)
-        cumulated = self.probabilities(obs, mask).cumsum(axis=-1)
-        draw = (rng or self._rng).random(cumulated.shape[:-1], np.float32)[..., None] * cumulated[..., -1:]
-        return np.minimum((cumulated <= draw).sum(axis=-1), self.spec.n_actions - 1)

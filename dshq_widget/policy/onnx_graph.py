@@ -13,7 +13,7 @@ import numpy as np
 from dshq_kernels.network.layers import OUTSIDE, Grid, Pairs, Places, sweep
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import EDGE, FIRST_LOG_DEVIATION, LOG_DEVIATIONS, Actions
-from dshq_widget.policy.network import Policy
+from dshq_widget.policy.policy import Policy
 
 OPERATORS = {"tanh": "Tanh", "relu": "Relu"}
 

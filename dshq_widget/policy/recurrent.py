@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

@@ -20,7 +20,8 @@ from dshq_widget.algorithms.ppo.learners.validation import Validator, compare
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.exploration import EntropyGuard
 from dshq_widget.learning.schedule import FINAL_RATE
-from dshq_widget.policy.network import Policy, PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.policy import Policy
 from tests.harness.games.samples import METRICS, SPEC, make_samples
 
 

@@ -19,7 +19,8 @@ from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate_alone, network
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from tests.harness.games.search_drills import SmallMaze
 from tests.harness.games.specs import NOTHING
 

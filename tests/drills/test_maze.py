@@ -7,7 +7,8 @@ import pytest
 
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.maze import CELLS, SIZE, Maze
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from dshq_widget.training.trainer import Trainer
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left

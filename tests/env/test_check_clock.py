@@ -13,7 +13,8 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Observation, rule
 from dshq_widget.env.check import Subject, inspect
 from dshq_widget.env.making import make, make_parallel, make_vec
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from tests.harness.games.toy_drills import Walk
 
 

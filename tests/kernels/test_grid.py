@@ -14,7 +14,8 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 GRID = Grid(rows=3, columns=5, planes=2, maps=3, sweeps=4)
 LAYERS = (GRID.inputs + 2, *written(GRID), 8, 5)

@@ -12,7 +12,8 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.policy.export_onnx import to_onnx
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 PAIRS = Pairs(items=3, of_item=2, spaces=5, of_space=3, traits=8, width=16)
 LAYERS = (PAIRS.inputs + 2, *written(PAIRS), 12, PAIRS.actions + 1)

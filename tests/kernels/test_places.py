@@ -9,7 +9,8 @@ import pytest
 
 from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import Places, is_network, parse, shapes, work, written
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 PLACES = Places(rows=3, columns=4, places=2, of_place=3, traits=4, reaches=3, kinds=2)
 LAYERS = (PLACES.inputs + 1, *written(PLACES), 5, PLACES.actions + 1)

@@ -25,7 +25,8 @@ from dshq_kernels.play.rollout import (
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
-from dshq_widget.policy.network import Policy, PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.policy import Policy
 from tests.harness.games.toy_drills import Barred, Climb, Race
 
 LENGTH, GAMMA, LAMBDA = 24, 0.98, 0.9

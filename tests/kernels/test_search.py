@@ -11,7 +11,8 @@ from dshq_kernels.search.weights import noise_key
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshot_search import search, temperature_for
 from dshq_widget.env.snapshots import Snapshots
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from tests.harness.games.search_drills import Chain, Dice, OneChoice
 
 

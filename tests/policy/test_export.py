@@ -21,7 +21,8 @@ from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.checkpoint import Checkpoint, load_policy
 from dshq_widget.policy.export_onnx import ExportError, save_onnx, to_onnx
 from dshq_widget.policy.gym_policy import GymPolicy
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

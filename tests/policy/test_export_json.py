@@ -20,7 +20,8 @@ from dshq_widget.policy.checkpoint import CheckpointError, load_policy
 from dshq_widget.policy.export_json import save_json, to_json
 from dshq_widget.policy.export_onnx import ExportError
 from dshq_widget.policy.gym_policy import GymPolicy
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 PAGE = Path(__file__).parents[2] / "docs" / "fit-in.md"
 GRID, PAIRS = Grid(rows=4, columns=5, planes=2, maps=3, sweeps=3), Pairs(4, 3, 5, 2, 8, 16)

@@ -51,7 +51,7 @@ def test_the_examples_run_from_top_to_bottom(tmp_path):
     """In one process of their own, as a reader would."""
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed (Optuna)")
     code = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    assert len(code) == 10 and all("from dshq_widget import" in one for one in code)
+    assert code and all("from dshq_widget import" in one for one in code)
     script = tmp_path / "examples.py"
     script.write_text("\n".join(code))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, cwd=tmp_path)

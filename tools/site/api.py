@@ -11,7 +11,10 @@ GROUPS = {
     "widget": ("The widget", ("DrillWidget",)),
     "trainer": ("Training", ("Trainer", "TrainConfig", "ConfigError", "read_metrics")),
     "experiments": ("Experiments", ("sweep", "evaluate")),
-    "policy": ("Policies", ("load_policy", "save_onnx", "save_json", "CheckpointError", "ExportError")),
+    "policy": (
+        "Policies",
+        ("load_policy", "save_policy", "Policy", "save_onnx", "save_json", "CheckpointError", "ExportError"),
+    ),
     "drill": (
         "Games",
         (

@@ -12,7 +12,8 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drills import drills
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 from tests.harness.browser.compute import ComputePage, packed
 from tests.harness.games.samples import make_samples
 from tests.harness.games.toy_drills import Barred, Race

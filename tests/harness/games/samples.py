@@ -7,7 +7,8 @@ import numpy as np
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import sequences
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
 
 SPEC = PolicySpec((28, 64, 64, 31))
 

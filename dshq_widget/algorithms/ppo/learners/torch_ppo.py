@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from dshq_kernels.network.layers import Grid, Pairs, shapes
+from dshq_kernels.network.layers import shapes
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners import learner, losses
-from dshq_widget.algorithms.ppo.learners.fronts import judge_pairs, look_ahead, mean_traits
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.learning.generator import pack_generator, unpack_generator
+from dshq_widget.policy import torch_module
 from dshq_widget.policy.network import PolicySpec
 
 
@@ -57,18 +57,7 @@ class TorchPPO:
     def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """Outputs of the network's last layer, `[N, n_actions + 1]`."""
         weights = self.weights if weights is None else weights
-        activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
-        x, front, parts = obs, self.spec.front, self._parts(weights)
-        first = len(front.shapes) if front else 0
-        if isinstance(front, Grid):
-            x = look_ahead(front, *parts[0], obs)
-        elif isinstance(front, Pairs):
-            x = mean_traits(front, parts, obs)
-        for matrix, bias in parts[first:-1]:
-            x = activation(torch.addmm(bias, x, matrix))
-        matrix, bias = parts[-1]
-        x = torch.addmm(bias, x, matrix)
-        return judge_pairs(front, parts, obs, x) if isinstance(front, Pairs) else x
+        return torch_module.outputs(self.spec, self._parts(weights), obs)
 
     def _parts(self, weights: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """(W, b) views of each layer, those in front first."""

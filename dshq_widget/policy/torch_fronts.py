@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from dshq_kernels.network.layers import OUTSIDE, Grid, Pairs, sweep
+from dshq_kernels.network.layers import OUTSIDE, Grid, Pairs, Places, sweep
+from dshq_kernels.network.places import nearness
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """W `[n_in, n_out]` and b `[n_out]` of each layer of a network."""
@@ -59,3 +60,29 @@ def judge_pairs(pairs: Pairs, parts: Layers, obs: torch.Tensor, said: torch.Tens
     parts_of_items = (items @ of_items + item_bias).unbind(1)
     rows = [checkpoint(judge, part, use_reentrant=False, preserve_rng_state=False) for part in parts_of_items]
     return torch.cat([*rows, said[:, -1:]], 1)
+
+
+def _seen_of_each(front: Places, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """`places.seen_of_each` of observations `[N, n_obs]`."""
+    seen = obs[:, : front.inputs].view(-1, front.places, front.of_place)
+    last = front.cells - 1
+    cell = torch.nan_to_num(torch.round(seen[..., 0] * last)).clamp(0, last).long()
+    there = seen[..., 1:]
+    return cell, there, (there != 0).any(-1, keepdim=True).to(obs.dtype)
+
+
+def read_places(front: Places, parts: Layers, obs: torch.Tensor) -> torch.Tensor:
+    """`places.read_places` of observations `[N, n_obs]`."""
+    _, there, exists = _seen_of_each(front, obs)
+    traits = torch.relu(there @ parts[0][0] + parts[0][1]) * exists
+    return torch.cat([traits.mean(1), obs[:, front.inputs :]], 1)
+
+
+def judge_places(front: Places, parts: Layers, obs: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+    """Logits, as `places.judge_places` says, and the value `[N, n_actions + 1]`, of what is said and the value."""
+    cell, there, exists = _seen_of_each(front, obs)
+    traits = torch.relu(there @ parts[0][0] + parts[0][1]) * exists
+    pulls = (traits @ parts[1][0] + parts[1][1]) * exists
+    near = torch.from_numpy(nearness(front).copy()).to(obs.device)[cell]  # [N, places, reaches, cells]
+    pulled = torch.einsum("npr,nprc->nc", pulls, near)
+    return torch.cat([(said[:, :-1, None] + pulled[:, None]).flatten(1), said[:, -1:]], 1)

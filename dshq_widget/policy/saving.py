@@ -1,0 +1,46 @@
+"""A policy that was made elsewhere, or changed, as a `.dshq` file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dshq_widget import drills
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.policy import Policy
+
+
+def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
+    """Write a policy to a `.dshq` file without an optimiser's state, and return its absolute path; training continues
+    from it with fresh moments. `metadata["drill"]` says what it plays. Raises CheckpointError where that is no drill of
+    the package and `metadata["rules_hash"]` is not given either, or the network does not fit it.
+    """
+    known = {key: value for key, value in policy.metadata.items() if key in checkpoint.METADATA}
+    environment: dict[str, Any] = {}
+    if isinstance(policy, GymPolicy):
+        environment = {key: value for key, value in policy.environment.items() if key != "made"}
+    elif "rules_hash" not in known:
+        drill = drills.drills.get(known.get("drill", ""))
+        if drill is None:
+            raise checkpoint.CheckpointError(
+                "the policy does not say what it plays: give it metadata={'drill': NAME} with a drill of the package, "
+                "or 'rules_hash' of your own drill too"
+            )
+        compiled = compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+        known["rules_hash"] = compiled.rules_hash
+        spec = compiled.spec
+        if (policy.spec.layers[0], policy.spec.n_actions) != (spec.n_obs, spec.n_actions):
+            raise checkpoint.CheckpointError(
+                f"{spec.name} has {spec.n_obs} observations and {spec.n_actions} actions, and the network "
+                f"{policy.spec.layers[0]} and {policy.spec.n_actions}"
+            )
+    return checkpoint.save(
+        path, checkpoint.Checkpoint(**{"drill": "", **known}, **_network(policy), environment=environment)
+    )
+
+
+def _network(policy: Policy) -> dict[str, Any]:
+    return {"layers": policy.spec.layers, "activation": policy.spec.activation, "weights": policy.weights}

@@ -1,0 +1,169 @@
+"""A policy and torch's module of it compute the same, both ways, for every kind of network."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dshq_widget
+from dshq_kernels.network.layers import Grid, Pairs, Places, written
+from dshq_widget.contract import torch_needed
+from dshq_widget.policy.action_spaces import Actions
+from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import Policy
+from dshq_widget.policy.recurrent import RecurrentPolicy
+
+FRONTS = {
+    "grid": ((17, *written(Grid(2, 2, 3, 2, 2)), 8, 5), 17),
+    "pairs": ((12, *written(Pairs(2, 2, 3, 2, 8, 8)), 8, 7), 12),
+    "places": ((14, *written(Places(2, 3, 3, 4, 5, 2, 2)), 8, 13), 14),
+    "dense": ((6, 8, 8, 4), 6),
+    "no hidden layer": ((6, 4), 6),
+}
+
+
+def drawn(spec: PolicySpec, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(spec.floats, np.float32) * np.float32(0.5)
+
+
+def same(found: torch.Tensor, wanted: np.ndarray) -> None:
+    np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", FRONTS)
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_module_computes_what_the_policy_computes(kind, activation):
+    layers, n_obs = FRONTS[kind]
+    policy = Policy(layers, activation, drawn(PolicySpec(layers)))
+    obs = np.random.default_rng(1).random((5, n_obs), np.float32)
+    logits, values = policy.to_torch()(torch.from_numpy(obs))
+    wanted = policy.forward(obs)
+    same(logits, wanted[0])
+    same(values, wanted[1])
+    back = policy.with_torch(policy.to_torch().state_dict())
+    assert np.array_equal(back.weights, policy.weights)
+
+
+def test_a_memory_goes_on_from_its_state():
+    layers = (3, 8, -4, 3)
+    policy = RecurrentPolicy(layers, "tanh", drawn(PolicySpec(layers)))
+    module, state = policy.to_torch(), None
+    for k in range(4):
+        obs = np.random.default_rng(k).random((5, 3), np.float32)
+        logits, values, state = module(torch.from_numpy(obs), state)
+        wanted = policy.forward(obs)
+        same(logits, wanted[0])
+        same(values, wanted[1])
+    trained = module.state_dict()
+    trained["memory.bias_hh"] += 0.5  # a module that torch trained has both biases
+    assert np.allclose(policy.with_torch(trained).weights.sum(), policy.weights.sum() + 0.5 * 16, atol=1e-3)
+    with pytest.raises(ValueError, match="no memory"):
+        Policy((3, 2), "tanh", drawn(PolicySpec((3, 2)))).to_torch()(torch.zeros(1, 3), state)
+
+
+def test_pictures_are_read_by_the_trunk():
+    environment = {"id": "x", "actions": Actions("choice", (2,)).to_json(), "pixels": [4, 36, 36]}
+    spec = PolicySpec((64, 8, 3), pixels=(4, 36, 36))
+    policy = GymPolicy(spec.layers, "relu", drawn(spec) * np.float32(0.1), environment, "softmax")
+    pictures = np.random.default_rng(1).integers(0, 256, (2, 4, 36, 36), np.uint8)
+    logits, values = policy.to_torch()(torch.from_numpy(pictures))
+    same(logits, policy.forward(pictures)[0])
+    same(values, policy.forward(pictures)[1])
+    back = policy.with_torch(policy.to_torch().state_dict())
+    assert isinstance(back, GymPolicy) and np.array_equal(back.weights, policy.weights)
+
+
+def test_torch_can_train_it():
+    policy = dshq_widget.load_policy("ball:bronze")
+    module = policy.to_torch()
+    obs = torch.rand(16, policy.spec.layers[0])
+    optimiser = torch.optim.Adam(module.parameters(), 1e-3)
+    before = float(module(obs)[1].detach().pow(2).mean())
+    for _ in range(3):
+        optimiser.zero_grad()
+        module(obs)[1].pow(2).mean().backward()
+        optimiser.step()
+    learned = policy.with_torch(module.state_dict())
+    assert float((learned.forward(obs.numpy())[1] ** 2).mean()) < before
+    assert learned.metadata["drill"] == "ball"
+
+
+def chain(*sizes: int) -> nn.Sequential:
+    torch.manual_seed(sum(sizes))
+    layers: list[nn.Module] = []
+    for n_in, n_out in itertools.pairwise(sizes):
+        layers += [nn.Linear(n_in, n_out), nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+def test_two_networks_made_elsewhere_become_one():
+    actor, critic = chain(6, 8, 8, 3), chain(6, 8, 8, 1)
+    policy = Policy.from_torch(actor.state_dict(), critic.state_dict(), metadata={"drill": "mine"})
+    obs = torch.rand(5, 6)
+    logits, values = policy.forward(obs.numpy())
+    same(actor(obs), logits)
+    same(critic(obs)[:, 0], values)
+    assert policy.spec.layers == (6, 16, 16, 4) and policy.metadata["drill"] == "mine"
+
+
+def test_one_network_whose_last_output_is_the_value():
+    made = chain(6, 8, 4)
+    logits, values = Policy.from_torch(made.state_dict()).forward(np.ones((2, 6), np.float32))
+    same(made(torch.ones(2, 6)), np.concatenate([logits, values[:, None]], 1))
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({}, "an empty state dict"),
+        ({"a.weight": torch.zeros(3, 2)}, "wanted a linear layer"),
+        ({"a.weight": torch.zeros(3, 2), "a.bias": torch.zeros(3), "running_mean": torch.zeros(3)}, "alone"),
+        ({"a.weight": torch.full((3, 2), torch.nan), "a.bias": torch.zeros(3)}, "finite"),
+        ({**chain(2, 3).state_dict(), **{f"b.{k}": v for k, v in chain(4, 3).state_dict().items()}}, "reads 4 numbers"),
+    ],
+)
+def test_what_is_no_chain_of_linear_layers_is_refused(state, said):
+    with pytest.raises(ValueError, match=said):
+        Policy.from_torch(state)
+
+
+def test_networks_of_other_sizes_are_refused():
+    with pytest.raises(ValueError, match="the same hidden layers"):
+        Policy.from_torch(chain(6, 8, 3).state_dict(), chain(6, 4, 1).state_dict())
+    policy = Policy((6, 8, 4), "tanh", drawn(PolicySpec((6, 8, 4))))
+    with pytest.raises(ValueError, match=r"hidden\.0\.weight: wanted shape \[8, 6\], got nothing of that name"):
+        policy.with_torch(chain(6, 8, 4).state_dict())
+    with pytest.raises(ValueError, match=r"wanted shape \[8, 6\], got shape \[8, 5\]"):
+        policy.with_torch({**policy.to_torch().state_dict(), "hidden.0.weight": torch.zeros(8, 5)})
+
+
+def test_without_torch_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(torch_needed, "torch_missing", lambda what: f"{what} needs PyTorch, which is not installed")
+    with pytest.raises(torch_needed.MissingTorch, match=r"Policy\.to_torch needs PyTorch"):
+        Policy((6, 4), "tanh", drawn(PolicySpec((6, 4)))).to_torch()
+
+
+def test_a_policy_made_elsewhere_is_saved_evaluated_and_trained_on(tmp_path):
+    bandit = dshq_widget.compile_drill(dshq_widget.drills.Bandit)
+    n_obs, n_actions = bandit.spec.n_obs, bandit.spec.n_actions
+    made = Policy.from_torch(
+        chain(n_obs, 8, n_actions).state_dict(), chain(n_obs, 8, 1).state_dict(), metadata={"drill": "bandit"}
+    )
+    path = dshq_widget.save_policy(made, tmp_path / "mine.dshq")
+    again = dshq_widget.load_policy(path)
+    assert np.array_equal(again.weights, made.weights)
+    with dshq_widget.Trainer(path) as trainer:
+        assert np.array_equal(trainer.latest_policy().weights, made.weights)
+        assert trainer.config.separate_value_net and trainer.config.hidden_sizes == (8,)
+
+
+def test_a_policy_that_does_not_say_what_it_plays_is_not_saved(tmp_path):
+    policy = Policy.from_torch(chain(6, 8, 4).state_dict())
+    with pytest.raises(dshq_widget.CheckpointError, match="does not say what it plays"):
+        dshq_widget.save_policy(policy, tmp_path / "mine.dshq")
+    other = Policy.from_torch(chain(6, 8, 4).state_dict(), metadata={"drill": "bandit"})
+    with pytest.raises(dshq_widget.CheckpointError, match="observations and"):
+        dshq_widget.save_policy(other, tmp_path / "mine.dshq")
