@@ -10,7 +10,7 @@
  *   node js/build.mjs [--watch] [--out=DIR]
  */
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -41,7 +41,7 @@ const shadersAsText = {
   },
 };
 
-/** `import packed from "worker-source"` is js/worker/host.ts bundled as a plain script, which a page opened from a file may start, too, as gzip in base64 (js/session/unpack.ts). */
+/** `import packed from "worker-source"` is js/show_worker.ts bundled as a plain script, which a page opened from a file may start, too, as gzip in base64 (js/session/unpack.ts). */
 const packedWorker = {
   name: "packed-worker",
   setup(build) {
@@ -49,7 +49,7 @@ const packedWorker = {
     build.onLoad({ filter: /.*/, namespace: "worker" }, async () => {
       const result = await esbuild.build({
         ...common,
-        entryPoints: [join(here, "worker", "host.ts")],
+        entryPoints: [join(here, "show_worker.ts")],
         plugins: [shadersAsText],
         format: "iife",
         globalName: "dshqShow",
@@ -77,8 +77,26 @@ const scopedPackageStyles = {
   },
 };
 
+/** `@import "features"` is every style sheet of js/features, folder by folder. */
+const featureStyles = {
+  name: "feature-styles",
+  setup(build) {
+    build.onResolve({ filter: /^features$/ }, () => ({ path: "features.css", namespace: "features" }));
+    build.onLoad({ filter: /.*/, namespace: "features" }, async () => {
+      const folder = join(here, "features");
+      const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".css")).sort();
+      return { contents: names.map((name) => `@import ${JSON.stringify(`./${name}`)};`).join("\n"), loader: "css", resolveDir: folder };
+    });
+  },
+};
+
 const pack = (contents) => gzipSync(contents, packing).toString("base64");
-const styles = { ...common, entryPoints: [{ in: join(here, "styles", "style.css"), out: "widget" }], outdir: out, plugins: [scopedPackageStyles] };
+const styles = {
+  ...common,
+  entryPoints: [{ in: join(here, "styles", "style.css"), out: "widget" }],
+  outdir: out,
+  plugins: [scopedPackageStyles, featureStyles],
+};
 
 /** `import source from "page-source"` is js/page.ts bundled as a module and its style sheet, as gzip in base64, and the hash of both. */
 const packedPage = {

@@ -1,6 +1,7 @@
 /** The page of the widget: one session per model, one view per place it is shown in. js/widget.ts loads it. */
 
 import type { Model } from "./contract/model";
+import { PAGE_FEATURES } from "./features/page";
 import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
@@ -27,7 +28,10 @@ export default function widget() {
     initialize({ model }: { model: Model }): CleanUp {
       const own = new PageModel(model);
       const training = new PageTraining(model, own);
-      const session = new Session(own);
+      const session = new Session(
+        own,
+        PAGE_FEATURES.flatMap(({ link }) => link ?? []),
+      );
       const ending = new AbortController();
       session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
       shown = { session, training, duel: new Duel(session, ending.signal), undoing: new Undoing(session, ending.signal) };
@@ -60,7 +64,7 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
   let tabChanged = () => {};
   const frame = buildFrame(`${session.id}-${number}`, () => tabChanged());
   const view: View = {
-    ...{ session, duel, undoing, signal },
+    ...{ session, duel, undoing, signal, features: PAGE_FEATURES },
     shown: { now: true, follow: () => {} },
     open: (tab) => frame.tabs.open(tab),
     themed: (changed) => themed.add(changed),

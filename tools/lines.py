@@ -51,14 +51,15 @@ def part(name: str) -> str | None:
     if Path(name).suffix not in LANGUAGES or name.startswith("dshq_widget/static/"):
         return None
     top = name.split("/")[0]
-    top = "js/tests" if name.startswith("js/tests/") else top
+    top = "js/tests" if top == "js" and "/tests/" in name else top
     return top if top in PRODUCT + REST else None
 
 
 def room(name: str) -> str:
-    """The folder of a file below its part: `dshq_widget/training`, `js/match`."""
+    """The folder of a file below its part: `dshq_widget/training`, `js/match`, `js/features/gate`."""
     folders = name.split("/")[:-1]
-    return "/".join(folders[:3] if folders[0] == "kernels" else folders[:2])
+    deep = folders[0] == "kernels" or folders[:2] == ["js", "features"]
+    return "/".join(folders[: 3 if deep else 2])
 
 
 def git(*arguments: str) -> bytes:

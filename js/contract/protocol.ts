@@ -152,36 +152,6 @@ export interface LeagueRow {
   against: Record<string, [points: number, matches: number]>; // by the name of each shown player that it met
 }
 
-/** What the queen of the Territory Drill may spawn. */
-export type SpawnKind = "energy" | "combat";
-
-/** What the gate judges by; all but `epsilon`, the present exploration bonus, are settings of the algorithm `gate`. */
-export interface GateSettings {
-  survival_weight: number;
-  disruption_weight: number;
-  location_weight: number;
-  threshold: number;
-  mode: string; // "ungated": everything affordable is sent
-  epsilon: number;
-}
-
-/** Expected reward above or below the threshold at which the map of it has its strongest colours. */
-export const EXPECTED_RANGE = 0.3;
-
-/** What the network proposed at a decision, what the gate said, and what came of it. */
-export interface Proposal {
-  tick: number;
-  chunk: number; // z * 20 + x
-  kind: SpawnKind;
-  confidence: number; // its probability among all spawns
-  components: number[]; // survival, disruption, location, capacity (1: can pay), exploration
-  expected: number; // reward; -1: cannot pay
-  signal: number; // expected less the threshold, -1..1
-  sent: boolean;
-  outcome: number | null; // reward of its window; null until that is over, and for good where nothing was sent
-  survived: boolean | null; // whether the parasite lives then
-}
-
 /** Touches of the ball, shots and goals a minute of match time: of late, and before anything was learned where that was seen here. */
 export interface Liveliness {
   now: { touches: number; shots: number; goals: number };
@@ -283,8 +253,16 @@ interface ToShow {
   id: string;
 }
 
+/** Messages that features send between page and show worker: type -> what it carries. A feature declares its own beside its code. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureToWorker {}
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureFromWorker {}
+type Sent<Messages> = { [Type in keyof Messages]: { type: Type; id: string } & Messages[Type] }[keyof Messages];
+
 /** Page -> show worker (or page -> Host, when it runs on the page itself). Sizes are CSS pixels, `dpi` device pixels per CSS pixel. */
 export type ToWorker =
+  | Sent<FeatureToWorker>
   | { type: "PROBE"; id: string }
   | (ToView & {
       type: "INIT_CANVAS";
@@ -323,13 +301,11 @@ export type ToWorker =
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "PLAN_AHEAD"; on: boolean }) // side 0's policy is elsewhere; a plan that was there is void
   | (ToShow & { type: "AHEAD"; plan: number; version: number; decisions: number[][] }) // tick, sum of the state, actions
-  | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
   | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
   | (ToShow & {
       type: "INSPECT";
       player?: number;
       map?: boolean;
-      expected?: SpawnKind | "";
       sight?: boolean;
       watch?: boolean;
       weights?: Record<string, number>;
@@ -391,6 +367,7 @@ export interface Outcome {
 
 /** Show worker -> page. */
 export type FromWorker =
+  | Sent<FeatureFromWorker>
   | { type: "CAPABILITIES"; id: string; capabilities: Capabilities }
   | { type: "READY"; id: string; view: number; renderer: RendererKind; thread: Thread; reason: string }
   | {
@@ -423,7 +400,6 @@ export type FromWorker =
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "WANTED"; id: string; plan: number; tick: number; state: string; repeat: number; opponent: string } // to be played elsewhere from here
   | { type: "DECIDED"; id: string; plan: number; tick: number; left: number } // the last decision taken, and how many wait
-  | { type: "PROPOSALS"; id: string; proposals: Proposal[] } // since the last beat, newest last; again once the outcome is known
   | { type: "FUTURES"; id: string; futures: Futures | null } // null: search decides for nobody
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "REPLAYING"; id: string; problem: string } // why the replay was refused, or ""

@@ -6,7 +6,7 @@
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
 import { Ahead } from "./ahead";
-import { Gatekeeper } from "./gatekeeper";
+import type { Decider } from "./decider";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
@@ -25,7 +25,7 @@ export class Deciders {
   blend = 0; // ms of show time over which the old policy fades into the new
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
-  readonly gatekeeper: Gatekeeper; // may stand between side 0's network and the match
+  readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
   readonly searcher: Searcher; // may decide for the side that the policy plays
   readonly ahead = new Ahead(); // where side 0's policy is elsewhere, and decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
@@ -46,7 +46,6 @@ export class Deciders {
   ) {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
-    this.gatekeeper = new Gatekeeper(game, spec);
     this.searcher = new Searcher(game, spec, now);
     this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
@@ -99,7 +98,17 @@ export class Deciders {
     this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
     this.fading = null;
     this.keys.releaseAll();
-    this.gatekeeper.forget();
+    this.another();
+  }
+
+  /** Another match: nothing is under way. */
+  another(): void {
+    for (const decider of this.others) decider.forget?.();
+  }
+
+  /** A decision is over. */
+  decided(state: GameState): void {
+    for (const decider of this.others) decider.decided?.(state);
   }
 
   /** A new episode: nothing is remembered. */
@@ -180,7 +189,7 @@ export class Deciders {
   /** The side that search decides for, -1: none. It is the policy's: blue, or orange where a person plays blue. */
   get searching(): number {
     const side = this.played(0) ? 1 : 0;
-    const on = this.searcher.search && !this.gatekeeper.gate && side < this.spec.sides && !this.policy?.remembers;
+    const on = this.searcher.search && !this.others.some((decider) => decider.decides(side)) && side < this.spec.sides && !this.policy?.remembers;
     return on && this.policy && this.policyOf(side) === this.policy && !this.scripted(side) ? side : -1;
   }
 
@@ -205,12 +214,17 @@ export class Deciders {
     const policy = this.policyOf(side);
     if (!policy || this.scripted(side)) return this.baseline(this.scriptOf(side), state, side, this.rng);
 
-    const gate = side === 0 ? this.gatekeeper.gate : null; // it judges proposals that cannot be paid for, too
-    this.observer.observe(state, side).evaluate(policy, gate !== null, this.remembered(policy, side));
+    const other = this.others.find((decider) => decider.decides(side));
+    if (other) return other.decide({ state, side, tick, actionRepeat });
+    return sample(this.likely(state, side, tick), this.rng.next());
+  }
+
+  /** How likely each action is to the network that plays `side` at the decision before tick `tick`; `freely`: forbidden ones, too. */
+  likely(state: GameState, side: number, tick: number, freely = false): Float32Array {
+    const policy = this.policyOf(side)!;
+    this.observer.observe(state, side).evaluate(policy, freely, this.remembered(policy, side));
     const fresh = policy.probabilities;
-    const probabilities = policy === this.policy ? this.faded(fresh, tick, side, gate !== null) : fresh;
-    if (gate) return this.gatekeeper.decide(gate, state, probabilities, this.rng.next(), tick);
-    return sample(probabilities, this.rng.next());
+    return policy === this.policy ? this.faded(fresh, tick, side, freely) : fresh;
   }
 
   /** The action that search takes in this state. Leaves the state alone, and the match's generator. */

@@ -364,7 +364,7 @@ export class Show {
     this.credit = 0;
     this.holding.clear();
     this.scores.forget();
-    this.deciders.gatekeeper.forget();
+    this.deciders.another();
     if (snapshot.memory) this.deciders.recall(new Float32Array(copyOf(snapshot.memory)));
     this.log.begin(this.moment());
     this.logSettings();
@@ -395,7 +395,7 @@ export class Show {
     if (this.phase >= this.actionRepeat) {
       this.phase = 0;
       this.scores.decided(this.state);
-      this.deciders.gatekeeper.decided(this.state);
+      this.deciders.decided(this.state);
       if (this.spec.sides === 1) this.earn();
       if (this.over) this.endEpisode();
     }

@@ -17,7 +17,7 @@ import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/
 import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
 import { EasedImage } from "./eased_image";
 import { FUTURE_SHAPES, Futures } from "./futures";
-import { GATE_SHAPES, GateOverlay } from "./gate_overlay";
+import type { Layer } from "./layer";
 import { PlayerSight, SIGHT_SHAPES } from "./sight";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
@@ -29,13 +29,12 @@ type Settings = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
 type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 
 export class Inspector implements Overlay {
-  settings: Required<Settings> = { player: 0, map: false, expected: "", sight: false, watch: false, weights: {} };
+  settings: Required<Settings> = { player: 0, map: false, sight: false, watch: false, weights: {} };
   /** Something beside the match itself changed the picture at the last frame. */
   dirty = false;
   private readonly analysis: PolicyAnalysis;
   private readonly map: ValueMap;
   private readonly eased: EasedImage;
-  private readonly gate: GateOverlay;
   readonly futures: Futures;
   private readonly sight: PlayerSight;
   private reportDue = true; // a report is due at once
@@ -43,13 +42,16 @@ export class Inspector implements Overlay {
   private outcome = -1; // which of them is shown
   private imagined = -1; // `changes` of the show when they were imagined
 
-  constructor(private readonly show: Show) {
+  /** `layers`: what features lay over the match, from below. */
+  constructor(
+    private readonly show: Show,
+    private readonly layers: readonly Layer[] = [],
+  ) {
     const { game, spec, state, current } = show;
     this.analysis = new PolicyAnalysis(game, spec);
     this.analysis.memory = (policy, side) => show.deciders.remembered(policy, side);
     this.map = new ValueMap(this.analysis);
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
-    this.gate = new GateOverlay(show);
     this.futures = new Futures(show, this.analysis);
     this.sight = new PlayerSight(show);
   }
@@ -64,8 +66,8 @@ export class Inspector implements Overlay {
     if (!(Number.isInteger(player) && player >= 0 && player < this.spec.sides)) {
       throw new Error(`Player ${player} is unknown: choose one from 0 to ${this.spec.sides - 1}.`);
     }
-    const { map, expected, sight, watch, weights } = { ...this.settings, ...settings };
-    this.settings = { player, map, expected, sight, watch, weights };
+    const { map, sight, watch, weights } = { ...this.settings, ...settings };
+    this.settings = { player, map, sight, watch, weights };
     this.analysis.weights = weights;
     this.requestReport();
   }
@@ -103,11 +105,11 @@ export class Inspector implements Overlay {
   /** One frame later; whether there has to be another one even where the match stands still. */
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
-    const gated = this.gate.advance(seconds, this.settings.expected, seen);
+    const moved = this.layers.map((layer) => layer.advance(seconds, seen)).includes(true); // all of them
     const ahead = this.futures.advance(seconds, seen);
     const mapped = this.advanceMap(seconds, seen);
-    this.dirty ||= gated || ahead;
-    return gated || ahead || mapped;
+    this.dirty ||= moved || ahead;
+    return moved || ahead || mapped;
   }
 
   private advanceMap(seconds: number, seen: boolean): boolean {
@@ -149,12 +151,16 @@ export class Inspector implements Overlay {
   // ---- the overlay
 
   field(theme: Theme): Field | null {
-    if (this.settings.expected) return this.gate.field(theme);
+    for (const layer of this.layers) {
+      const field = layer.field?.(theme);
+      if (field) return field;
+    }
     return this.settings.map ? this.eased.field(theme) : null;
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
-    count = this.futures.shapes(out, this.gate.shapes(out, count, look), look);
+    for (const layer of this.layers) count = layer.shapes(out, count, look);
+    count = this.futures.shapes(out, count, look);
     const { player, watch, sight } = this.settings;
     if (sight) count = this.sight.shapes(player, out, count, look);
     const width = this.spec.world[2] - this.spec.world[0];
@@ -164,7 +170,8 @@ export class Inspector implements Overlay {
       putShape(out, count++, KIND.ring, look.index("line"), x, y, 0.062 * width, 0.0022 * width, 1, 0, 0, 0.9, -1);
     }
     const paths = this.outcomes[this.outcome]?.paths ?? [];
-    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - FUTURE_SHAPES - SIGHT_SHAPES - 4) / Math.max(paths.length, 1));
+    const layered = this.layers.reduce((sum, { most }) => sum + most, 0);
+    const room = Math.floor((OVERLAY_SHAPES - layered - FUTURE_SHAPES - SIGHT_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
       if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });

@@ -1,6 +1,6 @@
 /**
- * Every panel by name. A new one is one file here, a line below and one in protocol.py's PANELS, whose order is the order in
- * which the panels stand.
+ * The panels that every game has, by name; features bring others. A new one is one file here, a line below and one in protocol.py's
+ * PANELS, whose order is the order in which the panels stand.
  *
  * Folder `panels`: one file or folder per panel. Panels know the session, never one another.
  */
@@ -10,7 +10,6 @@ import { charts } from "./charts/charts";
 import { coach } from "./coach";
 import { dream } from "./dream/dream";
 import { futures } from "./futures/futures";
-import { gate } from "./gate/gate";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
@@ -26,7 +25,7 @@ import { training } from "./training";
 import { transport } from "./transport/transport";
 
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
-export const PANELS: Record<PanelName, Panel> = {
+export const PANELS: Partial<Record<PanelName, Panel>> = {
   futures,
   transport,
   ghost,
@@ -37,7 +36,6 @@ export const PANELS: Record<PanelName, Panel> = {
   headline,
   charts,
   mind,
-  gate,
   dream,
   league,
   log,

@@ -15,7 +15,8 @@ export interface PanelSession extends Pick<Session, Read | Do> {
 type Read =
   | "id"
   | "events"
-  | "gate"
+  | "link"
+  | "claimed"
   | "search"
   | "dream"
   | "state"

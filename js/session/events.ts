@@ -29,7 +29,7 @@ export interface SessionEvents {
   scores: undefined;
   scenes: undefined;
   seat: undefined;
-  gate: undefined; // its settings, its map or what was proposed
+  map: undefined; // another map lies over the pitch, or its colours mean something else
   futures: undefined; // whether search is on, how it looks ahead or what it saw
   duel: undefined; // a person's match against the policy begins, goes on or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left

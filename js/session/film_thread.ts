@@ -49,9 +49,9 @@ function inWorker(url: string, order: ToWorker, progress: (share: number) => voi
 }
 
 async function onPage(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob> {
-  const { Host } = await importOnPage(url);
+  const { newHost } = await importOnPage(url);
   return new Promise((resolve, reject) => {
-    new Host((message) => follow(message, progress, resolve, reject)).receive(order);
+    newHost((message) => follow(message, progress, resolve, reject)).receive(order);
   });
 }
 

@@ -20,7 +20,7 @@ export interface ShowHost {
   readonly post: (message: ToWorker, transfer?: Transferable[]) => void;
 }
 
-/** The two ends of a thread that runs js/worker/host.ts. */
+/** The two ends of a thread that runs js/show_worker.ts. */
 interface Port {
   readonly post: ShowHost["post"];
   readonly close: () => void;
@@ -99,9 +99,9 @@ async function startWorker(url: string, receive: Receive, probe: Probe): Promise
 }
 
 async function startOnPage(url: string, receive: Receive): Promise<Port> {
-  const { Host } = await importOnPage(url);
+  const { newHost } = await importOnPage(url);
   // asynchronously, as from a worker: nobody is answered in the middle of asking
-  const host = new Host((message) => queueMicrotask(() => receive(message)));
+  const host = newHost((message) => queueMicrotask(() => receive(message)));
   return { post: (message) => host.receive(message), close: () => undefined };
 }
 

@@ -23,10 +23,10 @@ import type {
 import { readWeights } from "../match/scores";
 import { DreamLink } from "./dream_link";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
-import { GateLink } from "./gate_link";
 import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
+import type { Link, Ends as LinkEnds, LinkKind } from "./link";
 import { registry, type ShowHost } from "./registry";
 import { ReplayLink } from "./replay_link";
 import { runSettings } from "./run_settings";
@@ -50,7 +50,6 @@ export class Session {
   past: PastState = { versions: [], ghost: -1 };
   back = 0; // versions that the ghost is to be behind, 0: no ghost
   readonly journal: Journal;
-  readonly gate: GateLink; // of the algorithm `gate`
   readonly search: SearchLink; // 16 futures
   readonly replay: ReplayLink; // a saved one in the live match's place
   readonly dream: DreamLink; // of the algorithm `dreamer`
@@ -58,6 +57,7 @@ export class Session {
   map = false; // whether the value map is wanted
   sight = false; // whether lines to what the player sees are wanted
   taken = false; // a person plays side 0, whatever the mode
+  private readonly links: ReadonlyMap<LinkKind, Link>; // of features
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
   private readonly host: Promise<ShowHost>;
@@ -72,7 +72,10 @@ export class Session {
   private watchers = 0; // open panels of thoughts
   private weights = ""; // of reward terms, as the host was sent
 
-  constructor(readonly model: Model) {
+  constructor(
+    readonly model: Model,
+    links: readonly LinkKind[] = [],
+  ) {
     const signal = this.ending.signal;
     this.choice = new SharedShow(
       model,
@@ -95,7 +98,7 @@ export class Session {
     };
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
     this.journal = keepJournal(this, signal);
-    this.gate = new GateLink(this);
+    this.links = new Map(links.map((kind) => [kind, new kind(this satisfies LinkEnds, signal)]));
     this.search = new SearchLink(this);
     this.replay = new ReplayLink(this);
     this.dream = new DreamLink(this, signal);
@@ -141,6 +144,18 @@ export class Session {
 
   get show(): ShowTrait {
     return this.choice.here;
+  }
+
+  /** The link that a feature brought. Throws an Error where none did. */
+  link<L extends Link>(kind: LinkKind<L>): L {
+    const link = this.links.get(kind);
+    if (!link) throw new Error(`This session has no ${kind.name}: add its feature to js/features/page.ts.`);
+    return link as L;
+  }
+
+  /** Whether a feature has a say in every decision of the policy: nothing else is offered that decides for it. */
+  get claimed(): boolean {
+    return [...this.links.values()].some(({ claims }) => claims);
   }
 
   get status(): Status {
@@ -213,10 +228,10 @@ export class Session {
   }
 
   setMap(map: boolean): void {
-    if (map) this.gate.setMap("");
     this.map = map;
     this.post({ type: "INSPECT", id: this.id, map });
     this.events.emit("mind", this.mind);
+    this.events.emit("map", undefined);
   }
 
   setSight(sight: boolean): void {
@@ -248,7 +263,7 @@ export class Session {
 
   /** At once while training runs and the parameter allows it, else with the next Train. */
   setHyper(key: string, value: ConfigValue): void {
-    if (this.gate.takes(key, value)) return;
+    for (const link of this.links.values()) if (link.takes?.(key, value)) return;
     this.drafted = { ...this.drafted, [key]: value };
     const running = this.model.get("status") === "training" || this.model.get("status") === "starting";
     if (running && runSettings(this.model.get("config")).schema[key]?.effect !== "restart") this.kernel.send({ type: "SET_HYPER", key, value });
@@ -288,7 +303,7 @@ export class Session {
     this.sendShow(show, null);
     if (saved?.rules_hash === drill.spec.rules_hash) this.post({ type: "RESTORE", id, snapshot: saved });
     if (another) this.replay.forget();
-    this.gate.begin();
+    for (const link of this.links.values()) link.begin?.();
     this.search.begin();
     this.dream.begin();
     this.sendPolicy();
@@ -351,7 +366,6 @@ export class Session {
         this.state = message;
         this.replay.follow(message.tick, message.playing);
         if (this.screen) this.sendPageState();
-        if (message.events.some((event) => event.kind === "reset")) this.gate.clear();
         if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
         this.events.emit("state", message);
         return;
@@ -369,9 +383,6 @@ export class Session {
       case "PAST":
         this.past = message;
         this.events.emit("past", undefined);
-        return;
-      case "PROPOSALS":
-        this.gate.receive(message.proposals);
         return;
       case "WANTED":
       case "DECIDED":
@@ -412,6 +423,8 @@ export class Session {
       case "FILMED":
       case "CAPABILITIES":
         return; // the registry's own question
+      default:
+        for (const link of this.links.values()) if (link.receive?.(message)) return;
     }
   }
 
@@ -422,7 +435,6 @@ export class Session {
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
     this.sendWeights(values.reward_weights);
-    this.gate.configChanged();
     this.search.follow();
     this.events.emit("config", undefined);
   }
@@ -439,7 +451,6 @@ export class Session {
     switch (message.type) {
       case "HISTORY":
         this.history.replace(message.start, message.rows);
-        this.gate.follow();
         this.events.emit("history", undefined);
         return;
       case "STEP":
@@ -492,7 +503,6 @@ export class Session {
     const metrics = this.model.get("metrics");
     if (metrics && Object.keys(metrics).length) this.history.append(metrics);
     else this.history.clear();
-    this.gate.follow();
     this.events.emit("history", undefined);
   }
 

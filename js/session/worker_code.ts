@@ -3,9 +3,9 @@ import packed from "worker-source";
 import type { FromWorker, ToWorker } from "../contract/protocol";
 import { unpack } from "./unpack";
 
-/** js/worker/host.ts as the page sees it where no worker runs it. */
+/** js/show_worker.ts as the page sees it where no worker runs it. */
 interface ShowCode {
-  Host: new (post: (message: FromWorker) => void) => { receive(message: ToWorker): void };
+  newHost(post: (message: FromWorker) => void): { receive(message: ToWorker): void };
 }
 
 /** Runs it on the page itself, from a URL of it. */

@@ -1,19 +1,12 @@
-/** Legend of the map over the pitch: the meaning and the range of its colours. Values, or what the gate expects of spawns. */
+/** Legend of the map over the pitch: the meaning and the range of its colours. That of values, or of a feature's map. */
 
-import { EXPECTED_RANGE } from "../contract/protocol";
 import { sideName } from "../contract/sides";
+import type { Legend } from "../features/plug";
 import { h, setText } from "../ui/dom";
-import { compact, fixed } from "../ui/format";
+import { compact } from "../ui/format";
 import type { View } from "./view";
 
-interface Legend {
-  text: string;
-  scale: string; // what the colours mean
-  ends: [bad: string, good: string];
-  middle: string; // what stands at the line between the colours
-}
-
-export function buildMapLegend({ session, signal }: View): HTMLElement {
+export function buildMapLegend({ session, features, signal }: View): HTMLElement {
   const scale = h("span", { class: "scale", role: "img" });
   const [bad, good, middle] = [h("span", { class: "end" }), h("span", { class: "end" }), h("span", { class: "middle" })];
   const text = h("span", { class: "what" });
@@ -29,19 +22,10 @@ export function buildMapLegend({ session, signal }: View): HTMLElement {
       middle: "",
     };
   };
-  const rewards = (): Legend => {
-    const threshold = session.gate.value("threshold");
-    return {
-      text: `Expected reward of ${session.gate.map === "energy" ? "an energy" : "a combat"} parasite in each chunk; the line is the threshold`,
-      scale: `Blue is above the threshold ${fixed(threshold)}, orange is below it`,
-      ends: [fixed(threshold - EXPECTED_RANGE), fixed(threshold + EXPECTED_RANGE)],
-      middle: fixed(threshold),
-    };
-  };
   const follow = () => {
-    const gated = session.gate.on && session.gate.map !== "";
-    legend.hidden = !gated && !session.map;
-    const now = gated ? rewards() : values();
+    const theirs = features.map(({ legend }) => legend?.(session)).find(Boolean);
+    legend.hidden = !theirs && !session.map;
+    const now = theirs ?? values();
     setText(bad, now.ends[0]);
     setText(good, now.ends[1]);
     setText(middle, now.middle);
@@ -49,7 +33,7 @@ export function buildMapLegend({ session, signal }: View): HTMLElement {
     scale.setAttribute("aria-label", now.scale);
     setText(text, now.text);
   };
-  for (const name of ["mind", "drill", "gate"] as const) session.events.on(name, follow, signal);
+  for (const name of ["mind", "drill", "map"] as const) session.events.on(name, follow, signal);
   follow();
   return legend;
 }

@@ -2,7 +2,7 @@
 import type { PanelName, TabName } from "../contract/protocol";
 import { TABS } from "../contract/tables";
 import { PANEL_NAMES, PANELS } from "../panels";
-import type { PanelView, Place, Shown } from "../panels/panel";
+import type { Panel, PanelView, Place, Shown } from "../panels/panel";
 import type { Frame } from "./frame";
 import { TAB_NAMES } from "./tabs";
 import type { View } from "./view";
@@ -25,6 +25,7 @@ class Seen implements Shown {
 
 interface Part {
   readonly name: PanelName;
+  readonly panel: Panel;
   readonly place: Place;
   readonly tab: TabName | null;
   readonly build: (view: PanelView) => HTMLElement;
@@ -34,8 +35,9 @@ interface Part {
 
 /** Fills the frame and keeps it true; returns what is to be called when another tab is selected. */
 export function placePanels(view: View, frame: Frame): () => void {
-  const { session, signal } = view;
-  const parts = PANEL_NAMES.flatMap(partsOf);
+  const { session, features, signal } = view;
+  const panels: Partial<Record<PanelName, Panel>> = Object.assign({}, PANELS, ...features.map((feature) => feature.panels));
+  const parts = PANEL_NAMES.flatMap((name) => (panels[name] ? partsOf(name, panels[name]) : []));
 
   const home = ({ place, tab }: Part) => (place === "tab" ? frame.tabs.panel(tab!) : frame.places[place]);
   const put = (part: Part) => {
@@ -48,7 +50,7 @@ export function placePanels(view: View, frame: Frame): () => void {
   const wanted = () => {
     const named = session.model.get("controls") ?? PANEL_NAMES;
     const names: readonly PanelName[] = named.includes("training") ? [...named, "seat"] : named; // a server's rules stand wherever one trains
-    return new Set(parts.filter(({ name }) => names.includes(name) && PANELS[name].applies?.(session) !== false));
+    return new Set(parts.filter(({ name, panel }) => names.includes(name) && panel.applies?.(session) !== false));
   };
   const follow = () => {
     const now = wanted();
@@ -67,10 +69,10 @@ export function placePanels(view: View, frame: Frame): () => void {
   return follow;
 }
 
-function partsOf(name: PanelName): Part[] {
+function partsOf(name: PanelName, panel: Panel): Part[] {
   const tab = TAB_NAMES.find((tab) => (TABS[tab] as readonly PanelName[]).includes(name)) ?? null;
-  return (Object.entries(PANELS[name].parts) as [Place, Part["build"]][]).map(([place, build]) => ({
-    ...{ name, place, build },
+  return (Object.entries(panel.parts) as [Place, Part["build"]][]).map(([place, build]) => ({
+    ...{ name, panel, place, build },
     tab: place === "tab" ? tab : null,
     seen: new Seen(),
     element: null,

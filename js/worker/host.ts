@@ -1,11 +1,12 @@
 /**
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
- * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
+ * itself, where there is no worker or none that draws. js/show_worker.ts makes it.
  *
  * Folder `worker`: what runs in the show worker, around match, mind and renderer. Knows the page by its messages only.
  */
 
 import type { FromWorker, Recording, Thread, ToWorker } from "../contract/protocol";
+import type { MatchPart, ShowFeature } from "../features/plug";
 import { Policy } from "../match/policy";
 import { stateHex } from "../match/recording";
 import { replayShow } from "../match/replay";
@@ -15,12 +16,14 @@ import { sightsOf } from "../match/sights";
 import { holderOf } from "../mind/analysis";
 import { EarlierVersion } from "../mind/earlier_version";
 import { Inspector } from "../mind/inspector";
+import type { Layer } from "../mind/layer";
 import { Effects } from "../renderer/effects";
 import { Gpu } from "../renderer/gpu";
 import { Surface } from "../renderer/surface";
 import { CellPicks } from "./cell_picks";
 import { film } from "./film";
 import { Frames } from "./frames";
+import { beginParts } from "./parts";
 import { PointerDrags } from "./pointer_drags";
 
 const BEAT_MS = 250; // between two STATEs; whatever else the page receives as time goes by comes with them
@@ -55,6 +58,7 @@ class Widget {
   drags: PointerDrags | null = null;
   picks: CellPicks | null = null;
   earlier: EarlierVersion | null = null;
+  parts: readonly MatchPart[] = []; // of features, in the live match
   live: Live | null = null; // the match that stands still while a replay is played in its place
   readonly surfaces = new Map<number, Surface>();
   readonly waiting: ToWorker[] = []; // came before the drill
@@ -105,6 +109,7 @@ export class Host {
 
   constructor(
     private readonly post: (message: FromWorker) => void,
+    private readonly features: readonly ShowFeature[],
     private readonly thread: Thread = typeof document === "undefined" ? "worker" : "page",
   ) {
     this.gpu = new Gpu(
@@ -204,9 +209,6 @@ export class Host {
       case "AHEAD":
         show.deciders.ahead.add(message.plan, message.version, message.decisions);
         return;
-      case "GATE":
-        show.deciders.gatekeeper.set(message.settings);
-        return;
       case "SEARCH":
         show.deciders.searcher.set(message.settings);
         break;
@@ -257,11 +259,20 @@ export class Host {
         show.restore(message.snapshot);
         break;
       default:
-        console.warn("dshq-widget: unknown message to the show:", message);
-        return;
+        if (!this.askParts(widget, message)) return;
     }
     widget.reportedAt = -Infinity; // whoever asked sees the answer at the next frame
     widget.beatsSinceSnapshot = Infinity;
+  }
+
+  /** Gives a message to the feature that it speaks to; whether the page is to be told at once. */
+  private askParts({ parts }: Widget, message: ToWorker): boolean {
+    for (const part of parts) {
+      const answer = part.receive?.(message) ?? null;
+      if (answer !== null) return answer;
+    }
+    console.warn("dshq-widget: unknown message to the show:", message);
+    return false;
   }
 
   private setPolicy({ earlier }: Widget, show: Show, policy: Policy): void {
@@ -317,16 +328,18 @@ export class Host {
     widget.code = javascript;
     const tags = [...(spec.tags ?? []), ...sightsOf(spec).map(({ name }) => name)];
     const show = new Show(loadRules(javascript), { ...spec, tags });
-    Object.assign(widget, this.around(widget, show), { live: null, earlier: new EarlierVersion(show), drawn: -1 });
+    widget.parts = beginParts(this.features, { show, post: (body) => this.post({ ...body, id: widget.id } as FromWorker) });
+    const layers = widget.parts.flatMap(({ layer }) => layer ?? []);
+    Object.assign(widget, this.around(widget, show, layers), { live: null, earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
   /** A show, and what is drawn on it. */
-  private around(widget: Widget, show: Show): Live {
+  private around(widget: Widget, show: Show, layers: readonly Layer[] = []): Live {
     const effects = new Effects(show);
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
-    const inspector = new Inspector(show);
+    const inspector = new Inspector(show, layers);
     const { player: _, ...asked } = widget.inspector?.settings ?? {};
     inspector.configure(asked);
     inspector.futures.calm = widget.reducedMotion;
@@ -497,8 +510,7 @@ export class Host {
       lively: show.touches.report(),
       ...show.deciders.opinion(show.state),
     });
-    const proposals = show.deciders.gatekeeper.takeNews();
-    if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
+    for (const part of widget.parts) part.report?.();
     const futures = widget.inspector?.futures.report();
     if (futures !== undefined) this.post({ type: "FUTURES", id, futures });
     const past = widget.earlier?.advance();
@@ -514,11 +526,4 @@ export class Host {
     }
     return true;
   }
-}
-
-declare const WorkerGlobalScope: (new () => EventTarget) | undefined;
-
-if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
-  const host = new Host((message) => self.postMessage(message));
-  self.onmessage = ({ data }: MessageEvent<ToWorker>) => host.receive(data);
 }

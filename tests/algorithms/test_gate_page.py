@@ -1,4 +1,4 @@
-"""The page's gate, js/match/gate.ts, judges as Python's does."""
+"""The page's gate, js/features/gate/gate.ts, judges as Python's does."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def some_state(rng: np.random.Generator) -> dict:
 def judged() -> list[tuple[dict, dict]]:
     rng = np.random.default_rng(7)
     states = [some_state(rng) for _ in range(STATES)]
-    return list(zip(states, in_node("judgeStates", states, file="judge_states"), strict=True))
+    return list(zip(states, in_node("judgeStates", states, file="features/gate/tests/judge_states"), strict=True))
 
 
 def python_gate(state: dict) -> tuple[SimulationGate, dict]:
@@ -90,6 +90,6 @@ def test_survival_alone_never_sends():
         "epsilon": 0.2,
         "mode": "gated",
     }
-    (page,) = in_node("judgeStates", [state], file="judge_states")
+    (page,) = in_node("judgeStates", [state], file="features/gate/tests/judge_states")
     assert page["signal"] > 0
     assert not page["sends"]

@@ -27,7 +27,7 @@ def episode(k: int, layers: tuple[int, ...], activation: str) -> dict:
 @pytest.fixture(scope="module")
 def played() -> list[tuple[dict, list[dict]]]:
     episodes = [episode(k, *shape) for k, shape in enumerate(SHAPES)]
-    return list(zip(episodes, in_node("rememberEpisodes", episodes, file="remember"), strict=True))
+    return list(zip(episodes, in_node("rememberEpisodes", episodes, file="tests/harness/remember"), strict=True))
 
 
 def log_probs(logits: np.ndarray) -> np.ndarray:

@@ -38,7 +38,8 @@ def test_a_file_belongs_to_one_part_and_one_room():
         "kernels/dshq_kernels/play/loops.py": ("kernels", "kernels/dshq_kernels/play"),
         "js/match/show.ts": ("js", "js/match"),
         "js/page.ts": ("js", "js"),
+        "js/features/gate/panel/dials.ts": ("js", "js/features/gate"),
     }
     assert {name: (part(name), room(name)) for name in places} == places
-    assert part("js/tests/match/show.test.ts") == "js/tests"
+    assert part("js/tests/match/show.test.ts") == part("js/features/gate/tests/gate.test.ts") == "js/tests"
     assert [part(name) for name in ("dshq_widget/static/widget.js", "docs/rules.md", "package.json")] == [None] * 3

@@ -18,12 +18,14 @@ ARROWS: dict[str, set[str]] = {
     "match": {"contract"},
     "renderer": {"contract", "match"},
     "mind": {"contract", "match", "renderer"},
-    "worker": {"contract", "match", "mind", "renderer"},
+    "worker": {"contract", "features", "match", "mind", "renderer"},
     "trainer": {"compute", "contract"},
     "session": {"contract", "match", "renderer"},
     "panels": {"contract", "match", "session", "ui"},
-    "view": {"contract", "input", "panels", "session", "ui"},
-    "page": {"contract", "input", "session", "ui", "view"},
+    "features": {"contract", "match", "mind", "panels", "renderer", "session", "ui"},
+    "show_worker": {"contract", "features", "worker"},
+    "view": {"contract", "features", "input", "panels", "session", "ui"},
+    "page": {"contract", "features", "input", "session", "ui", "view"},
     "widget": {"page", "session"},
     "play": {"session", "ui", "widget"},
     "standalone": {"contract", "page", "session"},
@@ -37,7 +39,7 @@ IMPORT = re.compile(r"""(?:^\s*(?:import|export)\b[^"';]*?(?:\bfrom\s*)?|\bimpor
 def files() -> list[Path]:
     """Every source file but the tests and the declarations of what others bring."""
     sources = [path for path in sorted(JS.rglob("*.ts")) if not path.name.endswith(".d.ts")]
-    return [path for path in sources if path.relative_to(JS).parts[0] != "tests"]
+    return [path for path in sources if "tests" not in path.relative_to(JS).parts]
 
 
 def room(path: Path) -> str:

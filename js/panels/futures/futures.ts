@@ -10,7 +10,7 @@ import { buildMoves } from "./moves";
 import { buildSizes } from "./sizes";
 
 export const futures: Panel = {
-  applies: ({ pictures, gate, dream }) => !pictures && !gate.on && !dream.on,
+  applies: ({ pictures, claimed, dream }) => !pictures && !claimed && !dream.on,
   parts: { chips: buildChip, strip: buildDials, tab: buildSeen },
 };
 

@@ -4,7 +4,6 @@ import type { AlgorithmSettings, ConfigSchemaEntry, ConfigTrait } from "../../co
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import { pythonOf } from "../../panels/hyper/python_code";
 import { config, FakeModel, installBrowser, mount, openAllTabs } from "../harness/fakes";
-import { TERRITORY } from "../harness/territory";
 
 beforeAll(installBrowser);
 
@@ -95,19 +94,6 @@ describe("the settings of an algorithm", () => {
     model.set("status", "stopped");
     root.querySelector<HTMLButtonElement>('[aria-label="Train"]')!.click();
     expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", "spo.num_particles": 32 }]);
-  });
-
-  it("of the gate are the gate's, which judges by them at once", async () => {
-    end();
-    const values = { threshold: 0.6, gate_weight: 0.3, actual_weight: 0.7 };
-    const gate = { name: "gate", values, defaults: values, schema: { threshold: entry, gate_weight: entry, actual_weight: entry } };
-    await open({ ...searching, algorithm: gate }, { drill: TERRITORY });
-    type("gate.threshold", "0.25");
-    type("gate.gate_weight", "0.4");
-    expect(model.sentOf("SET_HYPER")).toEqual([
-      { type: "SET_HYPER", key: "gate.threshold", value: 0.25 },
-      { type: "SET_HYPER", key: "gate", value: { gate_weight: 0.4, actual_weight: 0.6 } },
-    ]);
   });
 });
 

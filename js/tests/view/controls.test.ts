@@ -5,7 +5,7 @@ import type { Traits } from "../../contract/model";
 import { CONTROLS } from "../../contract/tables";
 import { buildOffer } from "../../view/offer";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
-import { SETTINGS, TERRITORY } from "../harness/territory";
+import { featureControls } from "../harness/feature_controls";
 
 beforeAll(installBrowser);
 
@@ -61,9 +61,8 @@ it("of the page, whatever trains and wherever", async () => {
     await settle();
   });
 
-  const weight = { label: "Weight", help: "Of it.", unit: "", kind: "float", min: 0, max: 1, effect: "now" as const };
-  const gate = { name: "gate", values: { ...SETTINGS }, schema: { threshold: { ...weight, label: "Threshold" } } };
-  await page({ drill: TERRITORY, config: { ...config, algorithm: gate as never } });
+  const features = await featureControls();
+  for (const { traits } of features) await page(traits({ drill, config }));
   await page({ drill, config: { ...config, algorithm: { name: "dreamer", values: {}, schema: {} } } });
 
   await page({ drill }, (root) => root.querySelector<HTMLElement>("[data-control=challenge]")!.click());
@@ -80,9 +79,8 @@ it("of the page, whatever trains and wherever", async () => {
   expect(names).toEqual(here);
   const others = Object.fromEntries([...seen].filter(([id]) => !(id in CONTROLS)));
   expect(others).toMatchObject({
+    ...Object.assign({}, ...features.map(({ names }) => names)),
     learning_rate: "learning_rate",
-    "dial-threshold": "Threshold",
-    "dial-threshold-slider": "Threshold, slider",
     "weight-near_ball": "Weight of near ball",
     "weight-near_ball-slider": "near ball, slider",
     "remove-scene-1": "Remove scene 1",

@@ -1,37 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { FromWorker, ToWorker } from "../../contract/protocol";
-import { Host } from "../../worker/host";
-import { SETTINGS, sureOf, TERRITORY } from "../harness/territory";
+import type { ToWorker } from "../../contract/protocol";
+import { HostPage } from "../harness/host_page";
 import { TOY } from "../harness/toy_game";
 
-type Posted<T extends FromWorker["type"]> = Extract<FromWorker, { type: T }>;
-
-/** A host as a page has it, with everything it posted; disposed of after each test. */
-class Page {
-  readonly posted: FromWorker[] = [];
-  readonly host = new Host((message) => this.posted.push(message), "page");
-
-  send(...messages: ToWorker[]): void {
-    for (const message of messages) this.host.receive(message);
-  }
-  all<T extends FromWorker["type"]>(type: T, id = "a"): Posted<T>[] {
-    return this.posted.filter((message): message is Posted<T> => message.type === type && message.id === id);
-  }
-  async until<T extends FromWorker["type"]>(type: T, holds: (message: Posted<T>) => boolean, id = "a"): Promise<Posted<T>> {
-    const end = Date.now() + 20_000;
-    for (;;) {
-      const found = this.all(type, id).find(holds);
-      if (found) return found;
-      if (Date.now() > end) throw new Error(`no such ${type} came; got ${JSON.stringify(this.posted.slice(-3))}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-}
-
-let page = new Page();
+let page = new HostPage();
 afterEach(() => {
   for (const id of ["a", "b"]) page.send({ type: "DISPOSE", id });
-  page = new Page();
+  page = new HostPage();
 });
 
 const drill = (id = "a"): ToWorker => ({ type: "DRILL", id, ...TOY });
@@ -139,23 +114,6 @@ describe("Host", () => {
     expect(page.all("ERROR")).toHaveLength(1);
     const { tick } = await page.until("STATE", () => true);
     await page.until("STATE", (state) => state.tick > tick);
-  });
-
-  it("tells what the gate said, after the state and only where there is a gate", async () => {
-    const network = (id: string): ToWorker => {
-      const { version, layers, activation } = sureOf(400);
-      return { type: "POLICY", id, version, layers: [...layers], activation, data: new Float32Array(2 * 1201) };
-    };
-    const pass: ToWorker[] = ["a", "b"].map((id) => ({ type: "PAUSE", id }));
-    page.send({ type: "GATE", id: "a", settings: SETTINGS }, network("a"), { ...TERRITORY, type: "DRILL", id: "a" });
-    page.send({ ...TERRITORY, type: "DRILL", id: "b" }, network("b"), ...pass);
-    for (const id of ["a", "b"]) page.send({ type: "STEP", id, unit: "decision", count: 2 });
-    const { proposals } = await page.until("PROPOSALS", () => true);
-    expect(new Set(proposals.map(({ tick }) => tick))).toEqual(new Set([0, 15]));
-    await page.until("STATE", ({ tick }) => tick === 30, "b");
-    expect(page.all("PROPOSALS", "b")).toEqual([]);
-    page.send(drill("b"), { type: "GATE", id: "b", settings: SETTINGS });
-    await page.until("ERROR", ({ text }) => text.startsWith("The gate judges spawns of the Territory Drill."), "b");
   });
 
   it("says what it can draw with", async () => {

@@ -1,4 +1,4 @@
-"""The page's code outside a page: a file of js/tests/harness as one script, for Node and for a browser."""
+"""The page's code outside a page: a file of js as one script, for Node and for a browser."""
 
 import json
 import subprocess
@@ -17,14 +17,14 @@ console.log(JSON.stringify(matches[call](...given)));
 
 
 @cache
-def matches_script(file: str = "record_matches") -> str:
+def matches_script(file: str = "tests/harness/record_matches") -> str:
     """JavaScript that defines `matches`, with what a file exports: `matches.recordMatches`, `matches.replayedHash`."""
-    entry = ROOT / "js" / "tests" / "harness" / f"{file}.ts"
+    entry = ROOT / "js" / f"{file}.ts"
     command = [str(ESBUILD), str(entry), "--bundle", "--format=iife", "--global-name=matches", "--log-level=warning"]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def in_node(call: str, *arguments: Any, file: str = "record_matches") -> Any:
+def in_node(call: str, *arguments: Any, file: str = "tests/harness/record_matches") -> Any:
     """The result of a file's `call(...arguments)` in Node."""
     work = json.dumps({"call": call, "given": arguments})
     run = subprocess.run([node(), "-e", matches_script(file) + MAIN], input=work, text=True, capture_output=True)

@@ -2,13 +2,16 @@
  * What the gate shows on the map: the expected reward of a spawn in every chunk, blue above the threshold and orange below it, and
  * a ring around what was proposed last. Reads the match, never writes to it.
  */
-import { EXPECTED_RANGE, type GateSettings, KIND, type Proposal, type SpawnKind, type Theme } from "../contract/protocol";
-import { CHUNKS, type Gate, KINDS, SIDE, type Territory } from "../match/gate";
-import type { Show } from "../match/show";
-import { FieldImage } from "../renderer/field";
-import type { Look } from "../renderer/palette";
-import { type Field, putShape } from "../renderer/scene";
-import { EasedImage } from "./eased_image";
+import { KIND, type Theme } from "../../contract/protocol";
+import type { Show } from "../../match/show";
+import { EasedImage } from "../../mind/eased_image";
+import type { Layer } from "../../mind/layer";
+import { FieldImage } from "../../renderer/field";
+import type { Look } from "../../renderer/palette";
+import { type Field, putShape } from "../../renderer/scene";
+import { CHUNKS, type Gate, KINDS, SIDE, type Territory } from "./gate";
+import type { Gatekeeper } from "./gatekeeper";
+import { EXPECTED_RANGE, type GateSettings, type Proposal, type SpawnKind } from "./messages";
 
 const PAINTS: Record<SpawnKind, string> = { energy: "player0", combat: "target" }; // palette names
 const APPEAR = 0.25; // seconds
@@ -17,7 +20,6 @@ const RADIUS = 0.66; // chunks
 const DASHES = 8; // of a blocked proposal's ring
 const FAINT = 0.75; // its opacity
 const MOST_MARKS = 2; // the last proposal, and the one before while it vanishes
-export const GATE_SHAPES = 2 * DASHES * MOST_MARKS;
 
 /** A ring that appears at a proposal and vanishes at the next one. */
 interface Mark {
@@ -25,25 +27,36 @@ interface Mark {
   alpha: number;
 }
 
-export class GateOverlay {
+export class GateOverlay implements Layer {
+  readonly most = 2 * DASHES * MOST_MARKS;
   private readonly map = new EasedImage(new FieldImage(SIDE, SIDE, [-0.5, -0.5, SIDE - 0.5, SIDE - 0.5], "cells"), CHUNKS);
   private readonly excess = new Float32Array(CHUNKS); // expected reward less the threshold, row by row from the top
   private judged: { kind: number; changes: number; settings: GateSettings } | null = null; // what `excess` was computed from
   private marks: Mark[] = []; // the newest last
+  private expected: SpawnKind | "" = ""; // the kind of spawn that the map is about; "": there is no map
+  private turned = false; // the map came or went since the last frame
 
-  constructor(private readonly show: Show) {}
+  constructor(
+    private readonly show: Show,
+    private readonly gatekeeper: Gatekeeper,
+  ) {}
 
-  /** One frame later; whether anything moved. `expected`: the kind of spawn that the map is about. */
-  advance(seconds: number, expected: SpawnKind | "", seen: boolean): boolean {
-    const moved = this.fade(seconds);
-    const { gate } = this.show.deciders.gatekeeper;
-    if (!gate || !expected || !seen) return moved;
-    this.judge(gate, KINDS.indexOf(expected));
+  expect(kind: SpawnKind | ""): void {
+    this.expected = kind;
+    this.turned = true;
+  }
+
+  advance(seconds: number, seen: boolean): boolean {
+    const moved = this.fade(seconds) || this.turned;
+    this.turned = false;
+    const { gate } = this.gatekeeper;
+    if (!gate || !this.expected || !seen) return moved;
+    this.judge(gate, KINDS.indexOf(this.expected));
     return this.map.toward(this.excess, EXPECTED_RANGE, seconds) || moved;
   }
 
   field(theme: Theme): Field | null {
-    return this.show.deciders.gatekeeper.gate && this.map.field(theme);
+    return this.gatekeeper.gate && this.expected ? this.map.field(theme) : null;
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
@@ -76,7 +89,7 @@ export class GateOverlay {
   }
 
   private fade(seconds: number): boolean {
-    const { latest, gate } = this.show.deciders.gatekeeper;
+    const { latest, gate } = this.gatekeeper;
     const newest = this.marks.at(-1)?.proposal;
     if (gate && latest && latest.tick !== newest?.tick) this.marks.push({ proposal: latest, alpha: 0 });
     let moved = false;

@@ -1,9 +1,10 @@
 /** Small charts of how the gate judges over time. */
-import { h } from "../../ui/dom";
-import { declared } from "../charts/curves";
-import { Figure } from "../charts/figure";
-import { Redraw } from "../charts/redraw";
-import type { PanelView } from "../panel";
+
+import { declared } from "../../../panels/charts/curves";
+import { Figure } from "../../../panels/charts/figure";
+import { Redraw } from "../../../panels/charts/redraw";
+import type { PanelView } from "../../../panels/panel";
+import { h } from "../../../ui/dom";
 
 export function buildTrend(view: PanelView): HTMLElement {
   const { session, signal } = view;

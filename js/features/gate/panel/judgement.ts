@@ -1,8 +1,10 @@
 /** The newest proposal: its components and what they weigh, the expected reward beside the threshold, and the verdict. */
-import type { Proposal } from "../../contract/protocol";
-import { h, setAttribute, setBalance, setSpan, setText } from "../../ui/dom";
-import { capital, fixed, percent, signed } from "../../ui/format";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { h, setAttribute, setBalance, setSpan, setText } from "../../../ui/dom";
+import { capital, fixed, percent, signed } from "../../../ui/format";
+import { GateLink } from "../link";
+import type { Proposal } from "../messages";
 import { nameOf } from "./words";
 
 const [LOW, HIGH] = [-0.5, 1]; // ends of the scale of expected rewards
@@ -13,6 +15,7 @@ const SHARES = [
 ] as const;
 
 export function buildJudgement({ session, signal }: PanelView): HTMLElement {
+  const gate = session.link(GateLink);
   const none = h("p", { class: "sentence" });
   const [name, confidence, verdict, why] = [h("strong", { class: "proposed" }), h("span", { class: "caption" }), h("strong", { class: "verdict" }), h("span")];
   const rows = SHARES.map(buildShare);
@@ -28,7 +31,6 @@ export function buildJudgement({ session, signal }: PanelView): HTMLElement {
   );
 
   const follow = () => {
-    const { gate } = session;
     const [latest] = gate.proposals;
     none.hidden = latest !== undefined;
     judged.hidden = latest === undefined;

@@ -1,8 +1,15 @@
 /** A game by hand with the state that the gate reads, and networks that always propose the same spawn. */
-import type { DrillTrait, GateSettings } from "../../contract/protocol";
-import { CHUNKS } from "../../match/gate";
-import { Policy } from "../../match/policy";
-import { PLAIN } from "./plain";
+import type { DrillTrait } from "../../../contract/protocol";
+import { Policy } from "../../../match/policy";
+import { loadRules } from "../../../match/rules";
+import { Show } from "../../../match/show";
+import { PLAIN } from "../../../tests/harness/plain";
+import { beginParts } from "../../../worker/parts";
+import { CHUNKS } from "../gate";
+import type { Gatekeeper } from "../gatekeeper";
+import type { GateSettings } from "../messages";
+import type { GateOverlay } from "../overlay";
+import { gate } from "../worker";
 
 const javascript = `"use strict";
 const fields = [["rng_key", "u32", 1], ["rng_count", "u32", 1], ["practice", "i32", 1], ["ticks", "i32", 1], ["action", "i32", 1],
@@ -88,4 +95,14 @@ export function sureOf(action: number, version = 1): Policy {
   const blob = new Float32Array(2 * (3 * CHUNKS + 1));
   blob[3 * CHUNKS + 1 + action] = 30;
   return new Policy(version, [1, 3 * CHUNKS + 1], "relu", blob);
+}
+
+/** A match of it with a gate. */
+export function gatedShow(action: number, settings: GateSettings | null = SETTINGS): { show: Show; gatekeeper: Gatekeeper; overlay: GateOverlay } {
+  const show = new Show(loadRules(TERRITORY.javascript), TERRITORY.spec, 1, () => 0);
+  const [part] = beginParts([gate], { show, post: () => undefined });
+  show.setPolicy(sureOf(action));
+  const { decider, layer } = part as { decider: Gatekeeper; layer: GateOverlay };
+  decider.set(settings);
+  return { show, gatekeeper: decider, overlay: layer };
 }

@@ -1,20 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { KIND, SHAPE_FLOATS } from "../../contract/protocol";
-import { CHUNKS } from "../../match/gate";
-import { loadRules } from "../../match/rules";
-import { Show } from "../../match/show";
-import { Inspector } from "../../mind/inspector";
-import { Look } from "../../renderer/palette";
-import { OVERLAY_SHAPES } from "../../renderer/scene";
-import { SETTINGS, sureOf, TERRITORY } from "../harness/territory";
+import { KIND, SHAPE_FLOATS } from "../../../contract/protocol";
+import { Inspector } from "../../../mind/inspector";
+import { Look } from "../../../renderer/palette";
+import { OVERLAY_SHAPES } from "../../../renderer/scene";
+import { CHUNKS } from "../gate";
+import { gatedShow, SETTINGS, TERRITORY } from "./territory";
 
 const look = new Look(TERRITORY.spec.palette, "light");
 
-function begin(action: number): { show: Show; inspector: Inspector } {
-  const show = new Show(loadRules(TERRITORY.javascript), TERRITORY.spec, 1, () => 0);
-  show.setPolicy(sureOf(action));
-  show.deciders.gatekeeper.set(SETTINGS);
-  return { show, inspector: new Inspector(show) };
+function begin(action: number) {
+  const { show, gatekeeper, overlay } = gatedShow(action);
+  return { show, gatekeeper, overlay, inspector: new Inspector(show, [overlay]) };
 }
 
 function rings(inspector: Inspector): { x: number; y: number; paint: string; share: number; alpha: number }[] {
@@ -62,9 +58,9 @@ describe("the map of expected rewards", () => {
   };
 
   it("is blue above the threshold and orange below it", () => {
-    const { inspector } = begin(CHUNKS);
+    const { inspector, overlay } = begin(CHUNKS);
     expect(inspector.field("light")).toBeNull();
-    inspector.configure({ expected: "energy" });
+    overlay.expect("energy");
     inspector.advance(1, true);
     expect(inspector.field("light")!.area).toEqual([-0.5, -0.5, 19.5, 19.5]);
     expect(warmth(inspector, 210)).toBeLessThan(0);
@@ -72,13 +68,13 @@ describe("the map of expected rewards", () => {
   });
 
   it("follows the settings, and goes with the gate", () => {
-    const { show, inspector } = begin(CHUNKS);
-    inspector.configure({ expected: "energy" });
+    const { gatekeeper, overlay, inspector } = begin(CHUNKS);
+    overlay.expect("energy");
     inspector.advance(1, true);
-    show.deciders.gatekeeper.set({ ...SETTINGS, threshold: 0 });
+    gatekeeper.set({ ...SETTINGS, threshold: 0 });
     for (let k = 0; k < 5; k++) inspector.advance(1, true);
     expect(warmth(inspector, 0)).toBeLessThan(0);
-    show.deciders.gatekeeper.set(null);
+    gatekeeper.set(null);
     expect(inspector.field("light")).toBeNull();
   });
 });

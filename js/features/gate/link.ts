@@ -3,12 +3,16 @@
  * that a person changes acts in the worker at once and goes to the kernel.
  */
 
-import type { Model } from "../contract/model";
-import type { AlgorithmSettings, ConfigValue, GateSettings, Proposal, SpawnKind, ToWorker } from "../contract/protocol";
-import type { Events, SessionEvents } from "./events";
-import type { History } from "./history";
-import type { KernelLink } from "./kernel_link";
-import { plainKey } from "./run_settings";
+import type { AlgorithmSettings, ConfigValue, FromWorker } from "../../contract/protocol";
+import type { Ends, Link } from "../../session/link";
+import { plainKey } from "../../session/run_settings";
+import type { GateSettings, Proposal, SpawnKind } from "./messages";
+
+declare module "../../session/events" {
+  interface SessionEvents {
+    gate: undefined; // its settings, its map or what was proposed
+  }
+}
 
 const SECTION = "gate";
 const KEPT = 9; // proposals: the last one, and eight before it
@@ -18,29 +22,30 @@ const JUDGED_BY = ["survival_weight", "disruption_weight", "location_weight", "t
 const SHARES: Record<string, string> = { gate_weight: "actual_weight", actual_weight: "gate_weight" };
 const DIGITS = 6; // of the other share
 
-/** What the gate needs of a session. */
-interface Ends {
-  readonly id: string;
-  readonly model: Pick<Model, "get">;
-  readonly kernel: Pick<KernelLink, "send">;
-  readonly history: Pick<History, "rows">;
-  readonly events: Events<SessionEvents>;
-  readonly map: boolean;
-  setMap(map: boolean): void;
-  post(message: ToWorker): void;
-}
-
-export class GateLink {
+export class GateLink implements Link {
   proposals: readonly Proposal[] = []; // newest first
   map: SpawnKind | "" = ""; // the kind of spawn whose expected reward is on the map
   private drafted: Record<string, ConfigValue> = {}; // settings that were changed here, until the kernel has them
   private sent: string | null = null; // the settings that the worker has, as text; null before there is a show
 
-  constructor(private readonly ends: Ends) {}
+  constructor(
+    private readonly ends: Ends,
+    signal: AbortSignal,
+  ) {
+    const { events } = ends;
+    events.on("config", () => this.configChanged(), signal);
+    events.on("history", () => this.follow(), signal); // the exploration bonus
+    events.on("state", (state) => state.events.some(({ kind }) => kind === "reset") && this.clear(), signal);
+    events.on("map", () => ends.map && this.map && this.setMap(""), signal);
+  }
 
   /** Whether this algorithm trains here. */
   get on(): boolean {
     return this.algorithm !== null;
+  }
+
+  get claims(): boolean {
+    return this.on;
   }
 
   get schema(): AlgorithmSettings["schema"] {
@@ -82,8 +87,9 @@ export class GateLink {
   setMap(kind: SpawnKind | ""): void {
     if (kind && this.ends.map) this.ends.setMap(false);
     this.map = kind;
-    this.ends.post({ type: "INSPECT", id: this.ends.id, expected: kind });
+    this.ends.post({ type: "EXPECTED", id: this.ends.id, kind });
     this.changed();
+    this.ends.events.emit("map", undefined);
   }
 
   // ---- the session's side
@@ -93,33 +99,37 @@ export class GateLink {
     this.sent = "null";
     this.clear();
     this.follow();
+    if (this.map) this.ends.post({ type: "EXPECTED", id: this.ends.id, kind: this.map });
   }
 
-  configChanged(): void {
+  /** Proposals since the last time, newest last; one whose outcome is known by now comes again. */
+  receive(message: FromWorker): boolean {
+    if (message.type !== "PROPOSALS") return false;
+    const known = new Map(this.proposals.map((proposal) => [proposal.tick, proposal]));
+    for (const proposal of message.proposals) known.set(proposal.tick, proposal);
+    this.proposals = [...known.values()].sort((a, b) => b.tick - a.tick).slice(0, KEPT);
+    this.changed();
+    return true;
+  }
+
+  private configChanged(): void {
     const values = this.algorithm?.values ?? {};
     this.drafted = Object.fromEntries(Object.entries(this.drafted).filter(([key, value]) => values[key] !== value));
     this.follow();
   }
 
   /** Sends what the gate judges by where it differs from what the worker has. */
-  follow(): void {
+  private follow(): void {
     const settings = this.settings();
     const text = JSON.stringify(settings);
     if (this.sent === null || text === this.sent) return;
     this.sent = text;
     this.ends.post({ type: "GATE", id: this.ends.id, settings });
     this.changed();
+    this.ends.events.emit("map", undefined); // its legend has the threshold
   }
 
-  /** Proposals since the last time, newest last; one whose outcome is known by now comes again. */
-  receive(news: readonly Proposal[]): void {
-    const known = new Map(this.proposals.map((proposal) => [proposal.tick, proposal]));
-    for (const proposal of news) known.set(proposal.tick, proposal);
-    this.proposals = [...known.values()].sort((a, b) => b.tick - a.tick).slice(0, KEPT);
-    this.changed();
-  }
-
-  clear(): void {
+  private clear(): void {
     this.proposals = [];
     this.changed();
   }

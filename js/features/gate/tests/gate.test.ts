@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CHUNKS, Gate, type Territory } from "../../match/gate";
-import { loadRules } from "../../match/rules";
-import { SETTINGS, TERRITORY } from "../harness/territory";
+import { loadRules } from "../../../match/rules";
+import { CHUNKS, Gate, type Territory } from "../gate";
+import { SETTINGS, TERRITORY } from "./territory";
 
 const game = loadRules(TERRITORY.javascript);
 

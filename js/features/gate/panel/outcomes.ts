@@ -1,8 +1,10 @@
 /** What came of the proposal before the newest one, and a list of the last eight. */
-import type { Proposal } from "../../contract/protocol";
-import { h, setText } from "../../ui/dom";
-import { clock, signed } from "../../ui/format";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { h, setText } from "../../../ui/dom";
+import { clock, signed } from "../../../ui/format";
+import { GateLink } from "../link";
+import type { Proposal } from "../messages";
 import { nameOf, resultOf, storyOf } from "./words";
 
 const LISTED = 8;
@@ -14,7 +16,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     const spec = session.model.get("drill")?.spec;
     if (!spec) return;
-    const { proposals } = session.gate;
+    const { proposals } = session.link(GateLink);
     const before = proposals[1];
     setText(story, before ? storyOf(before, (session.show.action_repeat || spec.action_repeat) / spec.tick_rate) : "Nothing yet.");
     list.hidden = proposals.length === 0;

@@ -2,8 +2,8 @@
  * The gate: what a proposed spawn is expected to bring. The same functions as dshq_widget/algorithms/gate/components.py and
  * gate.py, which say where they come from; a test holds both equal. Doubles throughout; nothing is allocated per judgement.
  */
-import type { GateSettings, SpawnKind } from "../contract/protocol";
-import type { GameState } from "./rules";
+import type { GameState } from "../../match/rules";
+import type { GateSettings, SpawnKind } from "./messages";
 
 export const KINDS: readonly SpawnKind[] = ["energy", "combat"];
 export const SIDE = 20; // chunks along an edge; a chunk is z * SIDE + x

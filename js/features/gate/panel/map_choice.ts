@@ -1,10 +1,12 @@
 /** Puts the expected reward of every chunk on the map, of one kind of spawn. */
-import type { SpawnKind } from "../../contract/protocol";
-import { button, field, h, select, setAttribute } from "../../ui/dom";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { button, field, h, select, setAttribute } from "../../../ui/dom";
+import { GateLink } from "../link";
+import type { SpawnKind } from "../messages";
 
 export function buildMapChoice({ session, signal }: PanelView): HTMLElement {
-  const { gate } = session;
+  const gate = session.link(GateLink);
   const kind = select({ class: "kind" }, [
     ["energy", "Energy"],
     ["combat", "Combat"],

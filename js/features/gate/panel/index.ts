@@ -1,7 +1,8 @@
 /** The gate panel: what the network proposes, what the gate expects of it, what came of it, and the gate's own settings. */
 
-import { h, setText } from "../../ui/dom";
-import type { Panel, PanelView } from "../panel";
+import type { Panel, PanelView } from "../../../panels/panel";
+import { h, setText } from "../../../ui/dom";
+import { GateLink } from "../link";
 import { buildDials } from "./dials";
 import { buildJudgement } from "./judgement";
 import { buildMapChoice } from "./map_choice";
@@ -9,12 +10,12 @@ import { buildOutcomes } from "./outcomes";
 import { buildTrend } from "./trend";
 import { nameOf } from "./words";
 
-export const gate: Panel = { applies: ({ gate }) => gate.on, parts: { tab: build } };
+export const panel: Panel = { applies: (session) => session.link(GateLink).on, parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const about = h("p", { class: "caption" });
-  const panel = h(
+  const element = h(
     "section",
     { class: "gate body", "aria-label": "The gate" },
     about,
@@ -26,12 +27,12 @@ function build(view: PanelView): HTMLElement {
   );
 
   const follow = () => {
-    const [latest] = session.gate.proposals;
+    const [latest] = session.link(GateLink).proposals;
     setText(about, latest ? `${nameOf(latest)} · ${latest.sent ? "SEND" : "WAIT"}` : "It judges every proposal.");
   };
   session.events.on("gate", follow, signal);
   follow();
-  return panel;
+  return element;
 }
 
 /** A titled part with a sentence. */

@@ -1,13 +1,16 @@
 /** The gate's weights and its threshold: a slider and a number each. They act on the match while they move, on training once let go. */
-import { control, h, setAttribute, setText } from "../../ui/dom";
-import { parse } from "../hyper/hyper";
-import type { PanelSession, PanelView } from "../panel";
+
+import { parse } from "../../../panels/hyper/hyper";
+import type { PanelView } from "../../../panels/panel";
+import { control, h, setAttribute, setText } from "../../../ui/dom";
+import { GateLink } from "../link";
 
 const KEYS = ["survival_weight", "disruption_weight", "location_weight", "threshold"];
 const STEP = 0.01;
 
 export function buildDials({ session, signal }: PanelView): HTMLElement {
-  const dials = KEYS.filter((key) => key in session.gate.schema).map((key) => buildDial(session, key));
+  const gate = session.link(GateLink);
+  const dials = KEYS.filter((key) => key in gate.schema).map((key) => buildDial(gate, key));
   const follow = () => {
     for (const { show } of dials) show();
   };
@@ -17,8 +20,7 @@ export function buildDials({ session, signal }: PanelView): HTMLElement {
   return h("div", { class: "dials" }, ...dials.map(({ element }) => element));
 }
 
-function buildDial(session: PanelSession, key: string): { element: HTMLElement; show(): void } {
-  const { gate } = session;
+function buildDial(gate: GateLink, key: string): { element: HTMLElement; show(): void } {
   const entry = gate.schema[key]!;
   const { label, help, min, max } = entry;
   const slider = h("input", { type: "range", min: min ?? -1, max: max ?? 1, step: STEP, ...control([`dial-${key}-slider`, `${label}, slider`]), title: help });

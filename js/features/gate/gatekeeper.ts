@@ -2,33 +2,33 @@
  * Puts the gate between a network's proposal and the match: SEND carries the proposal out, WAIT spawns nothing. Keeps what was
  * proposed since the page was told last, and adds what came of it once its window is over.
  */
-import type { DrillSpec, GateSettings, Proposal } from "../contract/protocol";
+import type { Decider, Turn } from "../../match/decider";
+import type { GameState } from "../../match/rules";
+import type { Show } from "../../match/show";
 import { CHUNKS, FIELDS, Gate, KINDS, type Territory } from "./gate";
-import type { Game, GameState } from "./rules";
+import type { GateSettings, Proposal } from "./messages";
 
 const WAIT = 0; // the action that spawns nothing
 const MOST_NEWS = 64; // proposals kept for the page; it shows fewer
 
-export class Gatekeeper {
+export class Gatekeeper implements Decider {
   gate: Gate | null = null; // null: off
   latest: Proposal | null = null;
   private open = false; // the window of `latest` is under way
   private news: Proposal[] = [];
   private readonly terms: Float32Array;
 
-  constructor(
-    private readonly game: Game,
-    private readonly spec: DrillSpec,
-  ) {
-    this.terms = new Float32Array(spec.terms.length);
+  constructor(private readonly show: Show) {
+    this.terms = new Float32Array(show.spec.terms.length);
   }
 
   /** Judge by these settings from now on; null: no gate. Throws an Error for a drill whose state the gate cannot read. */
   set(settings: GateSettings | null): void {
-    const state = this.game.create();
+    const { game, spec } = this.show;
+    const state = game.create();
     const missing = FIELDS.find((name) => !(name in state));
-    if (settings && (missing || this.spec.n_actions !== 3 * CHUNKS)) {
-      throw new Error(`The gate judges spawns of the Territory Drill. ${this.spec.title} has ${missing ? `no state field "${missing}"` : "other actions"}.`);
+    if (settings && (missing || spec.n_actions !== 3 * CHUNKS)) {
+      throw new Error(`The gate judges spawns of the Territory Drill. ${spec.title} has ${missing ? `no state field "${missing}"` : "other actions"}.`);
     }
     if (settings && this.gate) this.gate.settings = settings;
     else {
@@ -44,9 +44,16 @@ export class Gatekeeper {
     this.news = [];
   }
 
-  /** The action for a proposal drawn from `probabilities` with `u` in [0, 1), waiting left out. Only while there is a gate. */
-  decide(gate: Gate, state: GameState, probabilities: Float32Array, u: number, tick: number): number {
-    const action = propose(probabilities, u);
+  decides(side: number): boolean {
+    return side === 0 && this.gate !== null;
+  }
+
+  /** The action for a proposal that is drawn with waiting left out. Only while there is a gate. */
+  decide({ state, side, tick }: Turn): number {
+    const gate = this.gate!;
+    const { deciders } = this.show;
+    const probabilities = deciders.likely(state, side, tick, true); // it judges proposals that cannot be paid for, too
+    const action = propose(probabilities, deciders.rng.next());
     const [kind, chunk] = [Math.floor(action / CHUNKS) - 1, action % CHUNKS];
     gate.judge(state as Territory, chunk, kind);
     const { components, expected, signal, sends: sent } = gate;
@@ -79,9 +86,10 @@ export class Gatekeeper {
 
   /** What the window brought: the term `result`, else the weighted sum of the rewards; within [-1, 1] as in training. */
   private reward(state: GameState): number {
-    this.game.terms(state, 0, this.terms);
-    const result = this.spec.terms.findIndex(({ name }) => name === "result");
-    const sum = this.spec.terms.reduce((total, { kind, weight }, k) => total + (kind === "reward" ? weight * this.terms[k]! : 0), 0);
+    const { game, spec } = this.show;
+    game.terms(state, 0, this.terms);
+    const result = spec.terms.findIndex(({ name }) => name === "result");
+    const sum = spec.terms.reduce((total, { kind, weight }, k) => total + (kind === "reward" ? weight * this.terms[k]! : 0), 0);
     return Math.min(Math.max(result < 0 ? sum : this.terms[result]!, -1), 1);
   }
 }

@@ -1,6 +1,6 @@
-/** For tests/algorithms/test_gate_page.py: judgements of js/match/gate.ts. */
-import type { GateSettings } from "../../contract/protocol";
-import { CHUNKS, Gate, type Territory } from "../../match/gate";
+/** For tests/algorithms/test_gate_page.py: judgements of js/features/gate/gate.ts. */
+import { CHUNKS, Gate, type Territory } from "../gate";
+import type { GateSettings } from "../messages";
 
 /** A state as Python wrote it. */
 interface Given {

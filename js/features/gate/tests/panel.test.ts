@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AlgorithmSettings, FromWorker, Proposal } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle } from "../harness/fakes";
-import { SETTINGS, TERRITORY } from "../harness/territory";
+import type { AlgorithmSettings, FromWorker } from "../../../contract/protocol";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle } from "../../../tests/harness/fakes";
+import type { Proposal } from "../messages";
+import { SETTINGS, TERRITORY } from "./territory";
 
 beforeAll(installBrowser);
 
@@ -101,6 +102,29 @@ describe("the gate's settings", () => {
   });
 });
 
+describe("the same settings among all of the run", () => {
+  it("are the gate's, which judges by them at once", async () => {
+    end();
+    const values = { threshold: 0.6, gate_weight: 0.3, actual_weight: 0.7 };
+    const entry = { ...weight, effect: "next update" as const };
+    await open({ name: "gate", values, defaults: values, schema: { threshold: entry, gate_weight: entry, actual_weight: entry } });
+    for (const [key, typed] of [
+      ["threshold", "0.25"],
+      ["gate_weight", "0.4"],
+    ]) {
+      const input = root.querySelector<HTMLInputElement>(`.hyper [aria-label="gate.${key}"]`)!;
+      input.value = typed!;
+      input.dispatchEvent(new Event("change"));
+    }
+    await settle();
+    expect(gates().at(-1)!.settings!.threshold).toBe(0.25);
+    expect(model.sentOf("SET_HYPER")).toEqual([
+      { type: "SET_HYPER", key: "gate.threshold", value: 0.25 },
+      { type: "SET_HYPER", key: "gate", value: { gate_weight: 0.4, actual_weight: 0.6 } },
+    ]);
+  });
+});
+
 describe("a proposal", () => {
   it("is shown with what it is made of, and its verdict", async () => {
     await propose(sent);
@@ -156,7 +180,7 @@ describe("the map of expected rewards", () => {
     kind.value = "combat";
     kind.dispatchEvent(new Event("change"));
     await settle();
-    expect(worker().of("INSPECT").slice(-2)).toMatchObject([{ expected: "energy" }, { expected: "combat" }]);
+    expect(worker().of("EXPECTED").slice(-2)).toMatchObject([{ kind: "energy" }, { kind: "combat" }]);
     expect(legend.textContent).toBe("Expected reward of a combat parasite in each chunk; the line is the threshold0.300.600.90");
     expect(control("Expected reward map").getAttribute("aria-pressed")).toBe("true");
     control("Expected reward map").click();

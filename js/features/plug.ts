@@ -1,0 +1,52 @@
+/**
+ * The plug: what a feature brings. It has two halves, because page and show worker are two bundles: `features/NAME/page.ts` and
+ * `features/NAME/worker.ts`, of which a feature may have one alone. `page.ts` and `worker.ts` beside this file list them.
+ *
+ * Folder `features`: one folder per feature, whole: code, panels, style and tests. Core imports none of them, and they import no other.
+ */
+import type { FromWorker, PanelName, ToWorker } from "../contract/protocol";
+import type { Decider } from "../match/decider";
+import type { Show } from "../match/show";
+import type { Layer } from "../mind/layer";
+import type { Panel, PanelSession } from "../panels/panel";
+import type { LinkKind } from "../session/link";
+
+/** What a feature brings to the page. Its style sheets are found by their folder (js/build.mjs). */
+export interface PageFeature {
+  /** Between its panels, the kernel and the show worker; one per session. */
+  readonly link?: LinkKind;
+  readonly panels?: Readonly<Partial<Record<PanelName, Panel>>>;
+  /** What the colours over the pitch mean while its map lies there, else null. Asked again at the event `map`. */
+  readonly legend?: (session: PanelSession) => Legend | null;
+}
+
+/** The meaning of the colours of a map. */
+export interface Legend {
+  readonly text: string;
+  readonly scale: string; // what the colours mean
+  readonly ends: readonly [bad: string, good: string];
+  readonly middle: string; // what stands at the line between the colours
+}
+
+/** What a feature brings to the show worker. */
+export interface ShowFeature {
+  /** Its part in a live match, which begins and ends with that. */
+  begin(match: LiveMatch): MatchPart;
+}
+
+export interface LiveMatch {
+  readonly show: Show;
+  /** Sends the page a message of this match's widget. */
+  readonly post: (message: WithoutId<FromWorker>) => void;
+}
+
+export interface MatchPart {
+  readonly decider?: Decider;
+  readonly layer?: Layer;
+  /** Does what a message says; null: it is not its own, true: the page is to be told at once what came of it, as `report` does. */
+  receive?(message: ToWorker): boolean | null;
+  /** Tells the page what is new; after each STATE. */
+  report?(): void;
+}
+
+type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;

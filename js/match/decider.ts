@@ -1,0 +1,23 @@
+/** Who may decide in the place of a network's own draw. A feature brings one; `Deciders` asks them in the order of the features. */
+import type { GameState } from "./rules";
+
+/** A decision that is to be made, before the match's tick `tick`; it will last `actionRepeat` ticks. */
+export interface Turn {
+  readonly state: GameState; // only read
+  readonly side: number;
+  readonly tick: number;
+  readonly actionRepeat: number;
+}
+
+export interface Decider {
+  /** Whether it decides now for `side`, which a network plays. The first that does so decides. */
+  decides(side: number): boolean;
+  /** The action. */
+  decide(turn: Turn): number;
+  /** A decision may take milliseconds: frames look at the clock after each tick. */
+  readonly slow?: boolean;
+  /** A decision is over: its ticks were played. */
+  decided?(state: GameState): void;
+  /** Another match: nothing is under way. */
+  forget?(): void;
+}
