@@ -1,8 +1,9 @@
 """Proves that a feature is cut out whole: `python -m tools.without spo`.
 
-Copies the tree, removes the feature's folders and its lines in the lists, removes the tests and benchmarks that import
-what is gone, writes the generated tables again, and runs linters, type checkers and the quick tests of what is left.
-Product code that still names the feature fails there. Ends with status 0 if all of that passes.
+Copies the tree, removes the feature's folders and its lines in the lists, removes the tests, benchmarks and documents
+that import what is gone, writes the generated tables again, and runs linters, type checkers and the quick tests of what
+is left. Product code that still names the feature fails there. Ends with status 0 if all of that passes.
+`--only imports mypy` makes some of the checks, for the minutes in which one is cutting.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tests.harness.quick import QUICK
+
 ROOT = Path(__file__).parents[1]
-OF_TESTS = ("tests/", "benchmarks/", "docs/", "notebooks/")
+OF_TESTS = ("tests/", "benchmarks/", "docs/", "notebooks/", "js/tests/")
 """Files here that import what is gone are tests of it, or stories about it."""
+PLACE = re.compile(r"(dshq_\w+(?:\.\w+)+):\w+")
+"""A module that a string names: "dshq_widget.algorithms.spo.run:run"."""
+TYPESCRIPT = re.compile(r"""(?:^\s*(?:import|export)\b[^"';]*?(?:\bfrom\s*)?|\bimport\()["'](\.[^"']+)["']""", re.M)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +36,15 @@ class Feature:
     """What a feature is: its own files, and its lines in the lists that name features."""
 
     paths: Sequence[str]
+    """Files and folders."""
     lines: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """List -> a regular expression; every line that it matches belongs to the feature."""
+    """List -> a regular expression. Each match goes, with its whole line and what that line's brackets enclose."""
+
+
+def lesson(stem: str, module: str, checks: str = "dshq_widget/lessons/checks") -> list[str]:
+    """The files of a lesson. `checks`: the folder of its checks, "" where the feature's own has them."""
+    folders = filter(None, (checks, "tests/lessons/answers", "tests/lessons/attempts"))
+    return [f"notebooks/{stem}.ipynb", f"notebooks/source/{stem}.md", *(f"{folder}/{module}.py" for folder in folders)]
 
 
 FEATURES = {
@@ -41,6 +55,22 @@ FEATURES = {
     "ray": Feature(
         ["dshq_widget/algorithms/ppo/cluster", "docs/ray.md"],
         {"dshq_widget/algorithms/ppo/__init__.py": r"\bRAY\b"},
+    ),
+    "classroom": Feature(
+        [
+            *("dshq_widget/classroom", "tests/classroom", "docs/classroom", "js/match_replay.ts"),
+            *lesson("18_run_a_class_league", "league", ""),
+        ],
+        {
+            "pyproject.toml": r"dshq_widget\.classroom",
+            "dshq_widget/lessons/table.py": r'Lesson\(\s*"18"',
+            "docs/lessons.md": "18_run_a_class_league",
+            "docs/glossary.md": "18_run_a_class_league",
+            "js/build.mjs": "match_replay.ts",
+            "tests/project/test_imports.py": '"classroom": {',
+            "tests/harness/costs/table.py": '"classroom"',
+            "tests/project/test_typescript_imports.py": "match_replay",
+        },
     ),
 }
 
@@ -60,37 +90,63 @@ def cut(target: Path, feature: Feature) -> list[str]:
     """Remove the feature from a copy. Returns the tests and benchmarks that went with it. Raises ValueError for a path
     or a list that has nothing to remove: then the table above is wrong.
     """
-    gone = set()
     for name in feature.paths:
         path = target / name
         if not path.exists():
             raise ValueError(f"wanted to remove {name}, and it is not there: mend FEATURES in tools/without.py")
-        modules = [path, *path.rglob("*.py")] if path.is_dir() else [path]
-        gone |= {_module(one.relative_to(target)) for one in modules if one.is_dir() or one.suffix == ".py"}
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     for name, pattern in feature.lines.items():
-        lines = (target / name).read_text().splitlines()
-        kept = [line for line in lines if not re.search(pattern, line)]
-        if len(kept) == len(lines):
+        text = (target / name).read_text()
+        kept = without_lines(text, pattern)
+        if kept == text:
             raise ValueError(f"no line of {name} has {pattern}: mend FEATURES in tools/without.py")
-        (target / name).write_text("\n".join(kept) + "\n")
+        (target / name).write_text(kept)
     dropped: list[str] = []
-    while found := [path for path in target.rglob("*.py") if _goes(path.relative_to(target), _imported(path), gone)]:
-        names = [path.relative_to(target) for path in found]
-        for path in found:
-            path.unlink()
-        dropped += [name.as_posix() for name in names]
-        gone |= {_module(name) for name in names}
+    while found := [name for name in missing(target) if name.startswith(OF_TESTS)]:
+        for name in found:
+            (target / name).unlink()
+        dropped += found
     return sorted(dropped)
 
 
-def _goes(name: Path, imported: set[str], gone: set[str]) -> bool:
-    return name.as_posix().startswith(OF_TESTS) and not gone.isdisjoint(imported)
+def without_lines(text: str, pattern: str) -> str:
+    """The text without the lines of each match, and without those that follow until their brackets are closed."""
+    lines = text.splitlines(keepends=True)
+    for match in reversed(list(re.finditer(pattern, text, re.M))):
+        first = text.count("\n", 0, match.start())
+        last = text.count("\n", 0, match.end())
+        while _open("".join(lines[first : last + 1])) > 0:
+            last += 1
+        del lines[first : last + 1]
+    return "".join(lines)
 
 
-def _module(path: Path) -> str:
-    parts = path.with_suffix("").parts
-    return ".".join(parts[1:] if parts[0] == "kernels" else parts).removesuffix(".__init__")
+def _open(text: str) -> int:
+    return sum(text.count(bracket) for bracket in "([{") - sum(text.count(bracket) for bracket in ")]}")
+
+
+def missing(target: Path) -> dict[str, list[str]]:
+    """File -> what of the project it imports, or names as "module:function", and is not there."""
+    found: dict[str, list[str]] = {}
+    for path in _sources(target):
+        if path.suffix == ".py":
+            lost = [name for name in _imported(path) if not _is_there(target, name)]
+        else:
+            names = TYPESCRIPT.findall(path.read_text())
+            lost = [name for name in names if not any(map(Path.is_file, _files(path.parent / name)))]
+        if lost:
+            found[path.relative_to(target).as_posix()] = lost
+    return found
+
+
+def _sources(target: Path) -> Iterator[Path]:
+    for folder, below, names in os.walk(target):
+        below[:] = [name for name in below if name not in ("node_modules", "static") and not name.startswith(".")]
+        yield from (Path(folder, name) for name in names if name.endswith((".py", ".ts")))
+
+
+def _files(path: Path) -> list[Path]:
+    return [path.with_name(f"{path.name}.ts"), path / "index.ts", path]
 
 
 def _imported(path: Path) -> set[str]:
@@ -100,50 +156,92 @@ def _imported(path: Path) -> set[str]:
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {match[1] for match in [PLACE.fullmatch(node.value)] if match}
     return found
 
 
-def checks() -> dict[str, list[str]]:
-    """What must pass in the copy."""
-    return {
-        "tables": [sys.executable, "-m", "tools.tables"],
-        "ruff": ["ruff", "check", "."],
-        "mypy": ["mypy"],
-        "quick tests": [sys.executable, "-m", "pytest", "--quick", "-q", "-p", "no:cacheprovider"],
-        "TypeScript": ["npx", "tsc", "--noEmit"],
-        "tests of the page": ["npx", "vitest", "run"],
-    }
+def _is_there(target: Path, name: str) -> bool:
+    """Whether a module of the project is, or something in a module. True for a module of others."""
+    package, *inside = name.split(".")
+    path = target / ("kernels" if package == "dshq_kernels" else "") / package
+    if not path.is_dir():
+        return True
+    for part in inside:
+        if not (path / part).is_dir():
+            return (path / f"{part}.py").is_file() or _defines(path, part)
+        path /= part
+    return True
 
 
-def prove(name: str) -> bool:
+def _defines(package: Path, name: str) -> bool:
+    """Whether a package's own file has this name."""
+    file = package / "__init__.py"
+    return file.is_file() and re.search(rf"\b{name}\b", file.read_text()) is not None
+
+
+def declare(target: Path) -> None:
+    """Write the entry points of the copy beside it, so that those of the installed package do not count there."""
+    project = tomllib.loads((target / "pyproject.toml").read_text())["project"]
+    info = target / f"{project['name'].replace('-', '_')}-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    groups = {"console_scripts": project["scripts"], **project["entry-points"]}
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in of.items()) for group, of in groups.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+CHECKS = {
+    "imports": [],
+    "tables": [sys.executable, "-m", "tools.tables"],
+    "ruff": ["ruff", "check", "."],
+    "mypy": ["mypy", "--cache-dir", str(ROOT / ".mypy_cache" / "without")],
+    "tests": [sys.executable, "-m", "pytest", "--quick", "-q", "-p", "no:cacheprovider"],  # and the quick files
+    "typescript": ["npx", "tsc", "--noEmit"],
+    "vitest": ["npx", "vitest", "run"],
+}
+"""What must pass in the copy."""
+
+
+def prove(name: str, only: Sequence[str] = tuple(CHECKS)) -> bool:
     """Whether the tree without `name` passes; prints what was removed and what failed."""
     with tempfile.TemporaryDirectory(prefix="dshq-without-") as folder:
         target = Path(folder)
         copy(target)
         dropped = cut(target, FEATURES[name])
-        print(f"without {name}: removed {', '.join(FEATURES[name].paths)}, and {len(dropped)} tests and benchmarks")
+        declare(target)
+        print(f"without {name}: removed {', '.join(FEATURES[name].paths)}, and what imports them: {', '.join(dropped)}")
+        failures = {check: _failure(target, check) for check in CHECKS if check in only}
+        return not any(failures.values())
+
+
+def _failure(target: Path, check: str) -> str:
+    """The end of what a check says where it fails, printed too; else nothing."""
+    if check == "imports":
+        text = "\n".join(f"{file} names {', '.join(lost)}" for file, lost in missing(target).items())
+        failed = bool(text)
+    else:
         places = os.pathsep.join([str(target), str(target / "kernels")])
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        passed = True
-        for what, command in checks().items():
-            done = subprocess.run(
-                command,
-                cwd=target,
-                env={**os.environ, "PYTHONPATH": places, "PATH": path},
-                capture_output=True,
-                text=True,
-            )
-            print(f"  {what}: {'passed' if done.returncode == 0 else 'FAILED'}", flush=True)
-            if done.returncode:
-                passed = False
-                print("\n".join((done.stdout + done.stderr).splitlines()[-60:]))
-        return passed
+        env = {**os.environ, "PYTHONPATH": places, "PATH": path}
+        quick = [f"tests/{name}" for name in QUICK if (target / "tests" / name).exists()]
+        command = [*CHECKS[check], *(quick if check == "tests" else [])]
+        done = subprocess.run(command, cwd=target, env=env, capture_output=True, text=True)
+        text, failed = done.stdout + done.stderr, done.returncode != 0
+    print(f"  {check}: {'FAILED' if failed else 'passed'}", flush=True)
+    said = "\n".join(text.splitlines()[-60:]) or "failed" if failed else ""
+    print(said, end="\n" if said else "")
+    return said
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("features", nargs="+", choices=FEATURES, metavar="FEATURE", help=", ".join(FEATURES))
-    passed = [prove(name) for name in parser.parse_args().features]
+    parser.add_argument("--only", nargs="+", choices=CHECKS, default=tuple(CHECKS), metavar="CHECK")
+    given = parser.parse_args()
+    passed = [prove(name, given.only) for name in given.features]
     return 0 if all(passed) else 1
 
 

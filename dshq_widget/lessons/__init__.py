@@ -1,6 +1,6 @@
 """What the lessons of `notebooks/` use: `check` an answer, `seconds` to spend on training or measuring, `need_torch`.
 
-Each lesson's own checking is in `checks/NAME.py`, loaded when it is asked for.
+Each lesson's own checking is in `checks/NAME.py`, or where its row says, loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def check(name: str | int, /, *answer: Any, **named: Any) -> Verdict:
     """
     checked = lesson(name)
     try:
-        module = importlib.import_module(f"dshq_widget.lessons.checks.{checked.module}")
+        module = importlib.import_module(checked.checked_by)
     except ModuleNotFoundError as error:
         if error.name == "torch":
             need_torch("This lesson")

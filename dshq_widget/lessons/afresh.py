@@ -88,7 +88,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
 
     from dshq_widget.lessons import check
 
-    importlib.import_module(f"dshq_widget.lessons.checks.{lesson(name).module}")
+    importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
     left, found = list(answers), list[str]()
     for tags, source in _cells(name):

@@ -22,6 +22,10 @@ class Lesson:
     """The one thing to take away."""
     controls: tuple[str, ...]
     """Panels (protocol.PANELS) that `DrillWidget(lesson=name)` shows."""
+    checks: str = ""
+    """Module of its checks, "" for the one of its name in `lessons/checks`."""
+    alias: str = ""
+    """A number that names it as well. It is not its place in the order, which may change."""
 
     @property
     def stem(self) -> str:
@@ -30,8 +34,13 @@ class Lesson:
 
     @property
     def module(self) -> str:
-        """Name of the modules with its checks, answers and attempts."""
+        """Name of the modules with its answers and attempts."""
         return self.name.replace("-", "_")
+
+    @property
+    def checked_by(self) -> str:
+        """The module with its checks."""
+        return self.checks or f"dshq_widget.lessons.checks.{self.module}"
 
 
 LESSONS: dict[str, Lesson] = {
@@ -44,6 +53,7 @@ LESSONS: dict[str, Lesson] = {
             "Watch it learn",
             "A policy starts at random and is changed, many times, towards what turned out better than expected.",
             WATCH,
+            alias="01",
         ),
         Lesson(
             "02",
@@ -52,6 +62,7 @@ LESSONS: dict[str, Lesson] = {
             "Play and poke",
             "A match is its seed and what was done in it: the same again gives the same, to the bit.",
             ("transport", "mind", "log"),
+            alias="02",
         ),
         Lesson(
             "03",
@@ -84,6 +95,7 @@ LESSONS: dict[str, Lesson] = {
             "PPO: the loss",
             "Advantages say what was better than expected; a clipped ratio keeps each step small.",
             (*WATCH, "hyper"),
+            alias="04",
         ),
         Lesson(
             "07",
@@ -100,6 +112,7 @@ LESSONS: dict[str, Lesson] = {
             "Rewards and shaping",
             "You get what you pay for, which need not be what you want.",
             (*WATCH, "rewards"),
+            alias="03",
         ),
         Lesson(
             "09",
@@ -108,6 +121,7 @@ LESSONS: dict[str, Lesson] = {
             "Self-play and Elo",
             "Who learns against itself needs a measure that does not move along: pinned opponents.",
             ("transport", "ghost", "training", "status", "headline", "league"),
+            alias="05",
         ),
         Lesson(
             "10",
@@ -116,6 +130,7 @@ LESSONS: dict[str, Lesson] = {
             "An honest experiment",
             "One run is an anecdote: seeds, intervals and one change at a time make it a finding.",
             (*WATCH, "hyper"),
+            alias="10",
         ),
         Lesson(
             "11",
@@ -156,6 +171,7 @@ LESSONS: dict[str, Lesson] = {
             "Write your own drill",
             "A game is a state, rules that change it, what players see, and what they are paid for.",
             (*WATCH, "rewards"),
+            alias="07",
         ),
         Lesson(
             "16",
@@ -164,6 +180,7 @@ LESSONS: dict[str, Lesson] = {
             "Any Gymnasium environment",
             "The same learner takes whatever can be reset, stepped and seen.",
             WATCH,
+            alias="08",
         ),
         Lesson(
             "17",
@@ -172,6 +189,7 @@ LESSONS: dict[str, Lesson] = {
             "Why it is fast",
             "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
             ("transport", "training", "pace", "status", "headline"),
+            alias="06",
         ),
         Lesson(
             "18",
@@ -180,29 +198,18 @@ LESSONS: dict[str, Lesson] = {
             "Run a class league",
             "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
             ("transport", "training", "status", "headline", "league"),
+            checks="dshq_widget.classroom.lesson",
+            alias="09",
         ),
     )
 }
 """By name, in their order."""
 
-ALIASES = {
-    "01": "watch",
-    "02": "replay",
-    "03": "shaping",
-    "04": "ppo",
-    "05": "self-play",
-    "06": "speed",
-    "07": "drill",
-    "08": "gymnasium",
-    "09": "league",
-    "10": "experiment",
-}
-"""Numbers that name a lesson as well. They are not its place in the order, which may change."""
-
 
 def lesson(name: str | int) -> Lesson:
     """A lesson by its name, "shaping", or its alias, "03" or 3. Raises ValueError."""
-    found = LESSONS.get(ALIASES.get(f"{name:0>2}", str(name)))
+    aliases = {row.alias: row for row in LESSONS.values() if row.alias}
+    found = aliases.get(f"{name:0>2}") or LESSONS.get(str(name))
     if found is None:
         raise ValueError(f"there is no lesson {name!r}; there are {', '.join(LESSONS)}")
     return found

@@ -29,7 +29,7 @@ def shortage(*, starting: bool, environment: bool) -> str:
     if environment and room < SHM_BYTES:
         return (
             f"/dev/shm is low: {_megabytes(room)} are free, and environments share their frames there. Ask for a "
-            "larger one (docs/classroom), or use fewer environments (num_envs)."
+            "larger one, or use fewer environments (num_envs)."
         )
     return ""
 

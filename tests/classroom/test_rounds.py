@@ -1,6 +1,7 @@
 """Rounds as they are played: seeds and a table that anyone can compute, replays that anyone can check."""
 
 import csv
+import dataclasses
 import gzip
 import hashlib
 import io
@@ -22,6 +23,7 @@ from dshq_widget.classroom.upload_checks import Limiter, admit, bare
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.learning import elo
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
 from tests.harness.browser.page_code import in_node
 from tests.harness.class_league import open_round, policy, policy_bytes
 from tests.harness.recount import recount, results
@@ -138,6 +140,13 @@ def test_what_is_admitted_is_the_policy_alone(tmp_path: Path):
     assert (one.digest, len(one.content)) == (other.digest, len(other.content))
     assert (kept.state, kept.config) == ({}, {}) and np.array_equal(kept.weights, saved.weights)
     assert one.digest != admit(policy_bytes(4)).digest
+
+
+def test_a_network_with_a_memory_is_admitted_like_any_other():
+    ball = rounds.drill_of("ball").spec
+    shape = PolicySpec((ball.n_obs, 8, -4, ball.n_actions + 1))
+    recurrent = dataclasses.replace(policy(0), layers=shape.layers, weights=shape.untrained(0))
+    assert checkpoint.decode(admit(checkpoint.encode(recurrent)).content).memory == 4
 
 
 def test_what_is_not_admitted():

@@ -1,5 +1,6 @@
 """The league's memory, on SQLite and on PostgreSQL: rounds, submissions, blocks that count once."""
 
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -173,3 +174,29 @@ def test_a_database_of_a_release_that_gave_it_no_number_is_migrated(database: st
         with again.engine.connect() as db:
             assert db.scalar(sql.text("SELECT value FROM settings WHERE key = 'schema'")) == "1"
         again.close_connections()
+
+
+def test_a_disk_that_is_full_at_a_page_of_the_database(tmp_path: Path):
+    """A submission is there whole or not at all, and the next one is taken once there is room again."""
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = store.open_round("Week 1", "ball", "0123", ["random"], 1, True)
+    store.submit(number, "ada", 1, 1, "a1", b"first")
+    with store.engine.begin() as db:
+        pages = db.exec_driver_sql("PRAGMA page_count").scalar()
+
+    @sql.event.listens_for(store.engine, "begin", insert=True)
+    def hold(connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + room}")
+
+    refused, room = 0, 0
+    while room < 14:  # in pages of 4 KB; the policy needs about ten
+        try:
+            store.submit(number, "ada", 2, 2, "a2", bytes(40_000))
+            break
+        except sql.exc.OperationalError as error:
+            assert isinstance(error.orig, sqlite3.OperationalError) and "full" in str(error.orig)
+            refused, room = refused + 1, room + 1
+            assert [(row.digest, store.content(row.id)) for row in store.history("ada")] == [("a1", b"first")]
+    assert refused >= 5
+    assert [(row.digest, len(store.content(row.id))) for row in store.history("ada")] == [("a2", 40_000), ("a1", 0)]
+    store.close_connections()

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -52,32 +51,3 @@ def test_at_each_write_of_any_other_whole_file(tmp_path: Path):
     with full_after(len(content) - 1), pytest.raises(OSError, match="No space left"):
         atomic.check_writable(tmp_path / "a.json", len(content))
     assert os.listdir(tmp_path) == []
-
-
-def test_at_each_page_of_the_leagues_database(tmp_path: Path):
-    """A submission is there whole or not at all, and the next one is taken once there is room again."""
-    sql = pytest.importorskip("sqlalchemy")
-    from dshq_widget.classroom.store import Store
-
-    store = Store(f"sqlite:///{tmp_path}/league.db")
-    number = store.open_round("Week 1", "ball", "0123", ["random"], 1, True)
-    store.submit(number, "ada", 1, 1, "a1", b"first")
-    with store.engine.begin() as db:
-        pages = db.exec_driver_sql("PRAGMA page_count").scalar()
-
-    @sql.event.listens_for(store.engine, "begin", insert=True)
-    def hold(connection) -> None:
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + room}")
-
-    refused, room = 0, 0
-    while room < 14:  # in pages of 4 KB; the policy needs about ten
-        try:
-            store.submit(number, "ada", 2, 2, "a2", bytes(40_000))
-            break
-        except sql.exc.OperationalError as error:
-            assert isinstance(error.orig, sqlite3.OperationalError) and "full" in str(error.orig)
-            refused, room = refused + 1, room + 1
-            assert [(row.digest, store.content(row.id)) for row in store.history("ada")] == [("a1", b"first")]
-    assert refused >= 5
-    assert [(row.digest, len(store.content(row.id))) for row in store.history("ada")] == [("a2", 40_000), ("a1", 0)]
-    store.close_connections()

@@ -70,7 +70,7 @@ WIDGET = {
         *("cli", "contract", "drill", "drills", "env", "files", "learning", "notebook", "policy", "runtime"),
         "dshq_kernels",
     },
-    "lessons": {"contract", "algorithms", "classroom", "drill", "drills", "env", "learning", "notebook", "runtime"},
+    "lessons": {"contract", "algorithms", "drill", "drills", "env", "notebook", "runtime"},
     "widget": {
         *("contract", "drill", "drills", "env", "files", "gyms", "notebook", "policy", "runtime", "training"),
         "dshq_kernels",

@@ -38,3 +38,19 @@ def test_what_imports_a_feature_goes_if_it_is_a_test_and_stays_if_it_is_product(
     assert dropped == ["tests/test_extra.py", "tests/test_through_a_helper.py", "tests/z_helper.py"]
     assert (tmp_path / "dshq_widget/core.py").exists() and (tmp_path / "tests/test_core.py").exists()
     assert (tmp_path / "dshq_widget/list.py").read_text() == "first = 1\n"
+
+
+def test_a_line_goes_with_what_its_brackets_enclose():
+    text = 'first = [\n    Row(\n        "1",\n        [2],\n    ),\n    Row("3"),\n]\n'
+    assert without.without_lines(text, r'Row\(\s*"1"') == 'first = [\n    Row("3"),\n]\n'
+    assert without.without_lines(text, '"3"') == text.replace('    Row("3"),\n', "")
+
+
+def test_what_names_a_module_that_is_gone_is_found_in_both_languages(tmp_path: Path):
+    for name, text in {
+        "dshq_widget/there.py": 'ROLE = "dshq_widget.gone.run:run"\nGROUP = "dshq_widget.group"\n',
+        "js/there.ts": 'import { there } from "./there";\nimport type { gone } from "./gone";\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+    assert without.missing(tmp_path) == {"dshq_widget/there.py": ["dshq_widget.gone.run"], "js/there.ts": ["./gone"]}

@@ -1,0 +1,91 @@
+"""What the class league of a released version wrote opens; what a newer one wrote says so, and stays as it is."""
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_widget.classroom import rounds, verify_replay
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.store import FINISHED, OPEN, Anchor, Store
+from dshq_widget.cli import main
+from dshq_widget.contract.protocol import REPLAY_FORMAT
+from dshq_widget.policy.evaluate import opponent
+
+HERE = Path(__file__).parent
+RELEASES = sorted(path.name for path in HERE.iterdir() if path.is_dir() and path.name[0].isdigit())
+released = pytest.mark.parametrize("release", RELEASES)
+TOKENS = {
+    "KSy4gDhBqkS1Y6uMR8ZGS6ytlCjrj0fD": ("prof", True),
+    "fcOA3SP7FkboiKJvwQ8YNv5kH-7U_33V": ("ada", False),
+    "QAJOscaPDVxiMqmk98NhDTm9NsKsLusE": ("ben", False),
+}
+"""Whose tokens are in the league's database."""
+
+
+@released
+def test_a_match(release: str):
+    """That its rules are those of today is not asked."""
+    path = HERE / release / "match.json"
+    if json.loads(path.read_text())["rules_hash"] == rounds.drill_of("ball").rules_hash:
+        assert main.main(["league", "verify", str(path), "random", "chaser"]) == 0
+
+
+def database(release: str, path: Path) -> str:
+    with sqlite3.connect(path) as db:
+        db.executescript((HERE / release / "league.sql").read_text())
+    db.close()
+    return f"sqlite:///{path}"
+
+
+@released
+def test_a_leagues_database(release: str, tmp_path: Path):
+    url = database(release, tmp_path / "league.db")
+    for _ in range(2):  # it is migrated once, and then it is this release's
+        store = Store(url)
+        assert {token: (found.name, found.instructor) for token in TOKENS if (found := store.whose(token))} == TOKENS
+        assert [(row.title, row.state) for row in store.rounds()] == [("Week 2", OPEN), ("Week 1", FINISHED)]
+        assert [(row.wins, row.draws, row.losses) for row in store.results(1)] == [(16, 8, 8)] * 3
+        kept = {row.digest: store.content(row.id) for name in ("ada", "ben") for row in store.history(name)}
+        played = {digest: content for digest, content in kept.items() if content}
+        assert played == {digest: f"content {digest}".encode() for digest in ("a2", "b1", "a4", "b2")}
+        assert store.published(1, "a2") == b"content a2"
+        store.close_connections()
+    store = Store(url)
+    store.submit(2, "cleo", 1, 1, "c1", b"content c1")
+    assert store.close_round(2, [Anchor("random", "random")]) == 6
+    store.close_connections()
+
+
+def test_a_match_of_a_newer_release(tmp_path: Path):
+    match = json.loads((HERE / RELEASES[-1] / "match.json").read_text()) | {"format": "2"}
+    (tmp_path / "match.json").write_text(json.dumps(match))
+    with pytest.raises(LeagueError, match="has the format '2' of a newer release, and this one reads 1"):
+        verify_replay.read(tmp_path / "match.json")
+
+
+def test_a_database_of_a_newer_release(tmp_path: Path):
+    url = database(RELEASES[-1], tmp_path / "league.db")
+    with sqlite3.connect(tmp_path / "league.db") as db:
+        db.execute("INSERT INTO settings VALUES ('schema', '99')")
+        db.execute("DROP TABLE matches")  # whatever that release keeps instead
+    db.close()
+    content = (tmp_path / "league.db").read_bytes()
+    with pytest.raises(LeagueError, match="schema 1 at most, got one of 99, which a newer release made"):
+        Store(url)
+    with sqlite3.connect(tmp_path / "league.db") as db:
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'matches'").fetchone() == (0,)
+        assert db.execute("SELECT value FROM settings WHERE key = 'schema'").fetchone() == ("99",)
+    db.close()
+    assert len(content) == (tmp_path / "league.db").stat().st_size
+
+
+def test_a_match_says_its_format():
+    drill = rounds.drill_of("ball")
+    pair = [opponent(name, drill) for name in ("random", "chaser")]
+    *_, content = rounds.played(drill, pair, 1, ("random", "chaser"))
+    assert json.loads(gzip.decompress(content))["format"] == REPLAY_FORMAT
