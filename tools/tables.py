@@ -77,11 +77,11 @@ def game_ts() -> str:
 def messages_ts() -> str:
     """`js/contract/messages.ts`: the messages between page and kernel, as TypeScript types."""
     head = "/** Messages between page and kernel. Written by `make tables` from dshq_widget/contract/messages.py. */\n"
-    kinds = [typescript.message(kind) for kind in dict.fromkeys((*messages.PAGE_TO_KERNEL, *messages.KERNEL_TO_PAGE))]
+    kinds = [typescript.message(kind) for kind in dict.fromkeys((*protocol.FROM_PAGE, *protocol.TO_PAGE))]
     parts = [typescript.interface(kind) for kind in (messages.ShowEvent, messages.PlanStart)]
     unions = [
-        typescript.union("PageToKernel", messages.PAGE_TO_KERNEL),
-        typescript.union("KernelToPage", messages.KERNEL_TO_PAGE),
+        typescript.union("PageToKernel", protocol.FROM_PAGE),
+        typescript.union("KernelToPage", protocol.TO_PAGE),
     ]
     return "\n".join([head, *parts, *kinds, *unions])
 

@@ -4,6 +4,10 @@ A control carries its id as `data-control`, which scripts and tests look for. It
 may change, its id may not.
 """
 
+from __future__ import annotations
+
+from dshq_widget.contract.faces import FACES
+
 CONTROLS = {
     # The match
     "match": "Match",
@@ -70,11 +74,7 @@ CONTROLS = {
     # Tabs
     "tab-learn": "Learn",
     "tab-mind": "Mind",
-    "tab-gate": "Gate",
-    "tab-dream": "Dream",
     "tab-rewards": "Rewards",
-    "tab-coach": "Coach",
-    "tab-league": "League",
     "tab-settings": "Settings",
     # In the tabs
     "more-curves": "More curves",
@@ -86,12 +86,6 @@ CONTROLS = {
     "event-log": "Event log",
     "player": "Player",
     "afterwards": "Afterwards",
-    "gate-map": "Expected reward map",
-    "gate-map-kind": "Parasite",
-    "imagine-again": "Imagine again",
-    "dream-screen": "Dream to play in",
-    "dream-enter": "Play inside the dream",
-    "dream-leave": "Leave the dream",
     "own-reward": "A reward of your own",
     "own-measure": "What it pays for",
     "own-line": "One line of the rules language",
@@ -99,7 +93,6 @@ CONTROLS = {
     "own-remove": "Remove it",
     "copy-own-reward": "Copy the cell",
     "reset-rewards": "Reset rewards",
-    "scene-share": "Share of practice games",
     "preset": "Preset",
     "copy-python": "Copy as Python",
     "python-code": "Settings as Python",
@@ -111,17 +104,17 @@ CONTROLS = {
     "slower": "Slower",
     "faster": "Faster",
     "time": "Time",
+    # Features
+    **{key: name for face in FACES for key, name in face.controls.items()},
 }
 
 PATTERNS = {
     "KEY": "the key of a hyper-parameter: its control in the tab Settings, which is named after it",
-    "dial-KEY": "a setting of the gate as a number in the tab Gate; `dial-KEY-slider` is its slider",
     "weight-TERM": "the weight of a reward term, as a number; `weight-TERM-slider` is its slider",
-    "remove-scene-N": "the N-th scene, counted from 1: Remove scene N",
-    "meet-PLAYER": "a row of the league: Let the newest policy play against PLAYER",
     "outcome-N": "the N-th move that was tried, counted from 1",
     "touch-KEY": "a button of the touch pad, by the code of its key",
     "more-time": "adds minutes on a shared server: +30 min",
     "resume-run": "continues the run of an earlier kernel: Resume run from 10:15",
+    **{key: text for face in FACES for key, text in face.patterns.items()},
 }
 """Ids of controls that are there several times, or whose name says more: what they are."""

@@ -227,33 +227,6 @@ class Decide(Message):
 
 
 @dataclass(frozen=True)
-class Dream(Message):
-    """Imagine what comes after that tick."""
-
-    page: int
-    plan: int
-    tick: int
-
-
-@dataclass(frozen=True)
-class EnterDream(Message):
-    """A person's dream begins there."""
-
-    page: int
-    plan: int
-    tick: int
-
-
-@dataclass(frozen=True)
-class DreamAct(Message):
-    """And goes on with this action."""
-
-    page: int
-    plan: int
-    action: int
-
-
-@dataclass(frozen=True)
 class FrameShown(Message):
     """The next picture may come."""
 
@@ -337,37 +310,13 @@ class DecideAgain(Message):
     plan: int | None
 
 
-@dataclass(frozen=True)
-class Imagined(Message):
-    """Frames are its buffer."""
-
-    page: int
-    plan: int
-    tick: int
-    ticks: list[int]
-    stride: int
-    reward: list[float]
-    continues: list[float]
-
-
-@dataclass(frozen=True)
-class Dreamt(Message):
-    """A frame is its buffer."""
-
-    page: int
-    plan: int
-    reward: float
-    continues: float
-
-
 PAGE_TO_KERNEL: tuple[type[Message], ...] = (
     *(Hello, Ack, StartTraining, StopTraining, ResetTrainer, StartFrom, PauseTraining, ResumeTraining, NextUpdate),
     *(SetHyper, CheckReward, PayFor, DrillScene, DropScene, PageState, SavePolicy, SavePage, FetchTrainer, LoadPolicy),
-    *(RestoreHistory, Step, FrameShown, Decide, Dream, EnterDream, DreamAct, ExtendTraining, ResumeRun, SubmitPolicy),
+    *(RestoreHistory, Step, FrameShown, Decide, ExtendTraining, ResumeRun, SubmitPolicy),
 )
 KERNEL_TO_PAGE: tuple[type[Message], ...] = (
-    *(History, Step, Log, PolicyFile, PageFile, Trainer, RewardChecked, Frame, Decisions, DecideAgain, Imagined),
-    Dreamt,
+    *(History, Step, Log, PolicyFile, PageFile, Trainer, RewardChecked, Frame, Decisions, DecideAgain),
 )
 ANY_SETTINGS = "..."
 """In a table of fields: any hyper-parameters, each under its key."""

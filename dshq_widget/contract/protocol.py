@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dshq_kernels.network.layers import shapes
-from dshq_widget.contract.messages import KERNEL_TO_PAGE, PAGE_TO_KERNEL, fields
+from dshq_widget.contract import messages
+from dshq_widget.contract.faces import FACES
+from dshq_widget.contract.messages import fields
 
 PROTOCOL_VERSION = 1
 """Incremented when page and kernel of different releases would misunderstand each other."""
@@ -19,7 +22,8 @@ MODES = ("ai_vs_ai", "human_vs_ai", "sandbox")
 SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Speeds offered, as multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
-PANELS = {
+
+_PANELS = {
     "training": "train and stop; in the Lab: pause learning, make one update, forget everything",
     "pace": "in the Lab: the speed of learning",
     "status": "the training status in a sentence, and its targets",
@@ -32,25 +36,39 @@ PANELS = {
     "mind": "what the policy thinks, and the value map",
     "futures": "16 futures: search decides for the policy, and what it looks at",
     "rewards": "reward weights, and what the last games would have earned with them",
-    "coach": "scenes to practise, arranged by dragging things",
-    "league": "the strength of the champion, the newest and earlier versions",
     "hyper": "hyper-parameters, presets and Copy as Python",
-    "gate": "what the gate says to each proposal",
-    "dream": "what a world model sees, expects and imagines, and the person in its dream",
 }
-"""Values of `controls`: every panel of the page, in the order shown."""
-TABS = {
+_TABS = {
     "learn": ("seat", "headline", "charts", "log"),
     "mind": ("mind", "futures"),
     "rewards": ("rewards",),
-    "coach": ("coach",),
-    "league": ("league",),
     "settings": ("hyper",),
-    "gate": ("gate",),
-    "dream": ("dream",),
 }
-"""The tabs beside the match, and the panels in each; the other panels stand around the match. `controls` takes a tab's
-name for all its panels, except where a panel has the same name.
+
+
+def _placed(whole: Mapping[str, Any], own: str, more: Any, before: str) -> dict[str, Any]:
+    """`whole` with one more entry, in front of `before` or at the end."""
+    names = list(whole)
+    names.insert(names.index(before) if before else len(names), own)
+    return {name: more if name == own else whole[name] for name in names}
+
+
+def _with_faces() -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The panels and tabs that every game has, and those of the features."""
+    panels, tabs = dict(_PANELS), dict(_TABS)
+    for face in FACES:
+        if face.panel:
+            tab = next((name for name, held in tabs.items() if face.before in held), "")
+            panels = _placed(panels, face.panel, face.text, face.before)
+            tabs = _placed(tabs, face.panel, (face.panel,), tab)
+    return panels, tabs
+
+
+PANELS, TABS = _with_faces()
+"""PANELS: values of `controls`, every panel of the page, in the order shown, and what it shows.
+
+TABS: the tabs beside the match, and the panels in each; the other panels stand around the match. `controls` takes a
+tab's name for all its panels, except where a panel has the same name.
 """
 SWAPS = ("now", "at_reset")
 """When a new policy starts to play: at the next decision, or when the next game begins."""
@@ -79,9 +97,16 @@ SHOW_DEFAULTS = {
 SWAP_INTERVAL_MS_MIN = 250
 """Lower limit of `swap_interval_ms`: policies are not sent to the page more often."""
 
+QUESTIONS = tuple(kind for face in FACES for kind in face.questions)
+ANSWERS = tuple(kind for face in FACES for kind in face.answers)
+FROM_PAGE = (*messages.PAGE_TO_KERNEL, *(kind for face in FACES for kind in face.to_kernel), *QUESTIONS)
+"""Every message from page to kernel."""
+TO_PAGE = (*messages.KERNEL_TO_PAGE, *(kind for face in FACES for kind in face.to_page), *ANSWERS)
+"""Every message from kernel to page."""
+
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
-    "page_to_kernel": fields(PAGE_TO_KERNEL),
-    "kernel_to_page": fields(KERNEL_TO_PAGE),
+    "page_to_kernel": fields(FROM_PAGE),
+    "kernel_to_page": fields(TO_PAGE),
     "kernel_to_learner": {
         "STOP": (),
         "SET_HYPER": ("key", "value"),
@@ -111,17 +136,10 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "LOOK": ("visible",),
         "FRAME_SHOWN": (),
     },
-    "kernel_to_policy_show": {
-        "DECIDE": ("page", "plan", "count", "watch", "start"),
-        "DREAM": ("page", "plan", "tick"),
-        "ENTER_DREAM": ("page", "plan", "tick"),
-        "DREAM_ACT": ("page", "plan", "action"),
-    },
+    "kernel_to_policy_show": fields((messages.Decide, *QUESTIONS)),
     "policy_show_to_kernel": {
-        "DECISIONS": ("page", "plan", "version", "decisions", "surprises", "data"),
-        "DECIDE_AGAIN": ("page", "plan"),
-        "IMAGINED": ("page", "plan", "tick", "ticks", "stride", "reward", "continues", "data"),
-        "DREAMT": ("page", "plan", "reward", "continues", "data"),
+        **{kind: (*held, "data") for kind, held in fields((messages.Decisions, *ANSWERS)).items()},
+        **fields((messages.DecideAgain,)),
         "FAILED": ("error", "traceback"),
     },
     "show_to_kernel": {

@@ -14,11 +14,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dshq_widget.contract.faces import FACES
+
 PANELS = ("futures", "transport", "status", "mind")
 """Panels of a page without a kernel that plays, but does not train."""
 TRAINING_PANELS = (
-    *("futures", "transport", "ghost", "training", "pace", "status", "headline", "charts", "mind", "league", "log"),
-    *("rewards", "coach", "hyper"),
+    *("futures", "transport", "ghost", "training", "pace", "status", "headline", "charts", "mind", "log", "rewards"),
+    *(face.panel for face in FACES if face.learns),
+    "hyper",
 )
 """Panels of a page that trains by itself."""
 

@@ -162,6 +162,18 @@ export interface Decide {
   start: PlanStart | null;
 }
 
+export interface ExtendTraining {
+  type: "EXTEND_TRAINING";
+}
+
+export interface ResumeRun {
+  type: "RESUME_RUN";
+}
+
+export interface SubmitPolicy {
+  type: "SUBMIT_POLICY";
+}
+
 /** Imagine what comes after that tick. */
 export interface Dream {
   type: "DREAM";
@@ -184,18 +196,6 @@ export interface DreamAct {
   page: number;
   plan: number;
   action: number;
-}
-
-export interface ExtendTraining {
-  type: "EXTEND_TRAINING";
-}
-
-export interface ResumeRun {
-  type: "RESUME_RUN";
-}
-
-export interface SubmitPolicy {
-  type: "SUBMIT_POLICY";
 }
 
 export interface History {
@@ -309,12 +309,12 @@ export type PageToKernel =
   | Step
   | FrameShown
   | Decide
-  | Dream
-  | EnterDream
-  | DreamAct
   | ExtendTraining
   | ResumeRun
-  | SubmitPolicy;
+  | SubmitPolicy
+  | Dream
+  | EnterDream
+  | DreamAct;
 
 export type KernelToPage =
   | History

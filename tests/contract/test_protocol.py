@@ -54,5 +54,5 @@ def test_a_message_is_its_class():
 
 def test_the_page_has_a_type_of_every_message():
     written = tables.messages_ts()
-    for kind in (*messages.PAGE_TO_KERNEL, *messages.KERNEL_TO_PAGE):
+    for kind in (*protocol.FROM_PAGE, *protocol.TO_PAGE):
         assert f'  type: "{kind.kind()}";' in written and f"  | {kind.__name__}" in written

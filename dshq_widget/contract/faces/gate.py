@@ -1,0 +1,12 @@
+"""What the gate says to each proposal."""
+
+from __future__ import annotations
+
+from dshq_widget.contract.face import Face
+
+GATE = Face(
+    "gate",
+    "what the gate says to each proposal",
+    controls={"tab-gate": "Gate", "gate-map": "Expected reward map", "gate-map-kind": "Parasite"},
+    patterns={"dial-KEY": "a setting of the gate as a number in the tab Gate; `dial-KEY-slider` is its slider"},
+)
