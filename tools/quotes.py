@@ -25,10 +25,10 @@ _MARK = "(quotes {})"
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
 _NOT_PROSE = re.compile(
     r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?m:^\d\. )|(?:[Ll]esson|Exercise|[Ss]tep) \d+|\*You need[^*]*\*"
-    r"|\b(?:19|20)\d\d\b",
+    r"|[Cc]hapters? \d[\d.]*(?:(?:,| and|, and| to) \d[\d.]*)*|\b(?:19|20)\d\d\b",
     re.DOTALL,
 )
-"""Code, formulas, links, numbers of lists, lessons and steps, reading times, years."""
+"""Code, formulas, links, numbers of lists, lessons, steps and chapters, reading times, years."""
 GIVEN = "given"
 
 

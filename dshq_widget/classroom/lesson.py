@@ -1,4 +1,4 @@
-"""Whether points and ratings that somebody computed are those of the league's table."""
+"""What the lesson about the league imports, and whether the points and ratings of an exercise are those of its table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.classroom.local import Block
+from dshq_widget.classroom.local import Block, LocalLeague
 from dshq_widget.classroom.standings import Table
+from dshq_widget.classroom.store import LeagueError
+from dshq_widget.classroom.submit import submit
+from dshq_widget.classroom.verify_replay import verify
 from dshq_widget.learning import elo
+
+__all__ = ["LeagueError", "LocalLeague", "missing", "submit", "verify"]
 
 CLOSE = 1.0
 """Elo by which ratings that were found step by step may miss."""

@@ -9,17 +9,17 @@ import importlib
 import os
 from typing import Any
 
-from dshq_widget.contract.torch_needed import need_torch
+from dshq_widget.contract.torch_needed import need_torch, torch_missing
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
 
-__all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "need_torch", "seconds"]
+__all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "need_torch", "seconds", "torch_missing"]
 
 BUDGET = "DSHQ_LESSON_SECONDS"
 """Environment variable: upper limit of `seconds`, for tests and for impatient readers."""
 
 
-def check(name: str | int, /, *answer: Any, **named: Any) -> Verdict:
+def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
     """What `answer` to the exercise of a lesson, by its name, still lacks; the end of a cell shows it.
 
     A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.

@@ -24,8 +24,6 @@ class Lesson:
     """Panels (protocol.PANELS) that `DrillWidget(lesson=name)` shows."""
     checks: str = ""
     """Module of its checks, "" for the one of its name in `lessons/checks`."""
-    alias: str = ""
-    """A number that names it as well. It is not its place in the order, which may change."""
 
     @property
     def stem(self) -> str:
@@ -53,7 +51,6 @@ LESSONS: dict[str, Lesson] = {
             "Watch it learn",
             "A policy starts at random and is changed, many times, towards what turned out better than expected.",
             WATCH,
-            alias="01",
         ),
         Lesson(
             "02",
@@ -62,14 +59,13 @@ LESSONS: dict[str, Lesson] = {
             "Play and poke",
             "A match is its seed and what was done in it: the same again gives the same, to the bit.",
             ("transport", "mind", "log"),
-            alias="02",
         ),
         Lesson(
             "03",
             "bandit",
             "a_bandit",
             "A bandit",
-            "To find out what pays you have to try what may not; regret says what that costs.",
+            "To discover what pays, you must sometimes try what may not pay; regret says what that costs.",
             WATCH,
         ),
         Lesson(
@@ -95,7 +91,6 @@ LESSONS: dict[str, Lesson] = {
             "PPO: the loss",
             "Advantages say what was better than expected; a clipped ratio keeps each step small.",
             (*WATCH, "hyper"),
-            alias="04",
         ),
         Lesson(
             "07",
@@ -110,18 +105,16 @@ LESSONS: dict[str, Lesson] = {
             "shaping",
             "rewards_and_shaping",
             "Rewards and shaping",
-            "You get what you pay for, which need not be what you want.",
+            "A policy maximises what you pay for, which may not be what you want.",
             (*WATCH, "rewards"),
-            alias="03",
         ),
         Lesson(
             "09",
             "self-play",
             "self_play_and_elo",
             "Self-play and Elo",
-            "Who learns against itself needs a measure that does not move along: pinned opponents.",
+            "A policy that learns against itself needs a fixed measure: pinned opponents.",
             ("transport", "ghost", "training", "status", "headline", "league"),
-            alias="05",
         ),
         Lesson(
             "10",
@@ -130,7 +123,6 @@ LESSONS: dict[str, Lesson] = {
             "An honest experiment",
             "One run is an anecdote: seeds, intervals and one change at a time make it a finding.",
             (*WATCH, "hyper"),
-            alias="10",
         ),
         Lesson(
             "11",
@@ -161,7 +153,7 @@ LESSONS: dict[str, Lesson] = {
             "gate",
             "the_gate",
             "The gate",
-            "A judgement of what was proposed is a number, and a number trains: also for what was not done.",
+            "A judge scores every proposal, and a score can train the policy also when nothing is done.",
             (*WATCH, "gate"),
         ),
         Lesson(
@@ -171,16 +163,14 @@ LESSONS: dict[str, Lesson] = {
             "Write your own drill",
             "A game is a state, rules that change it, what players see, and what they are paid for.",
             (*WATCH, "rewards"),
-            alias="07",
         ),
         Lesson(
             "16",
             "gymnasium",
             "any_gymnasium_environment",
             "Any Gymnasium environment",
-            "The same learner takes whatever can be reset, stepped and seen.",
+            "The same learner takes any environment that can be reset, stepped and observed.",
             WATCH,
-            alias="08",
         ),
         Lesson(
             "17",
@@ -189,7 +179,6 @@ LESSONS: dict[str, Lesson] = {
             "Why it is fast",
             "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
             ("transport", "training", "pace", "status", "headline"),
-            alias="06",
         ),
         Lesson(
             "18",
@@ -199,17 +188,15 @@ LESSONS: dict[str, Lesson] = {
             "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
             ("transport", "training", "status", "headline", "league"),
             checks="dshq_widget.classroom.lesson",
-            alias="09",
         ),
     )
 }
 """By name, in their order."""
 
 
-def lesson(name: str | int) -> Lesson:
-    """A lesson by its name, "shaping", or its alias, "03" or 3. Raises ValueError."""
-    aliases = {row.alias: row for row in LESSONS.values() if row.alias}
-    found = aliases.get(f"{name:0>2}") or LESSONS.get(str(name))
+def lesson(name: str) -> Lesson:
+    """A lesson by its name, "shaping". Raises ValueError."""
+    found = LESSONS.get(name)
     if found is None:
         raise ValueError(f"there is no lesson {name!r}; there are {', '.join(LESSONS)}")
     return found

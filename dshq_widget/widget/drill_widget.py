@@ -94,7 +94,7 @@ class DrillWidget(anywidget.AnyWidget):
         policy: str | os.PathLike[str] | None = None,
         preset: str | None = None,
         controls: Iterable[str] | None = None,
-        lesson: str | int | None = None,
+        lesson: str | None = None,
         **keywords: Any,
     ) -> None:
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}

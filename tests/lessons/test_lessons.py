@@ -95,7 +95,7 @@ def test_has_what_every_lesson_has(text: Path):
     words = [line for cell in made.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
     assert words[0] == f"# {lesson.title}"
     headings = [line.removeprefix("## ") for line in words if line.startswith("## ")]
-    for wanted in ("Predict", "Break it", "What you now know"):
+    for wanted in ("Predict", "Break it", "What you now know", "Read on"):
         assert wanted in headings, f"a section '{wanted}'; there are {headings}"
     assert any("exercise" in tags(cell) for cell in made.cells)
     code = [cell for cell in made.cells if cell.cell_type == "code"]
@@ -111,6 +111,15 @@ def test_has_what_every_lesson_has(text: Path):
     following = [row.stem for row in LESSONS.values() if row.number > lesson.number][:1]
     for stem in following:
         assert any(f"({stem}.ipynb)" in line for line in words), "a link to the next lesson"
+
+
+@lessons
+def test_imports_what_is_public_alone(text: Path):
+    """What a student learns to write keeps its name: no module behind the public ones. A feature may have its lesson's."""
+    code = [cell.source for cell in notebook(text.read_text(encoding="utf-8")).cells if cell.cell_type == "code"]
+    named = re.findall(r"(?m)^\s*(?:from|import) (dshq\w+[\w.]*)", "\n".join(code))
+    public = re.compile(r"dshq_widget(\.extend|\.lessons(\.\w+)*|\.\w+\.lesson)?")
+    assert [name for name in named if not public.fullmatch(name)] == []
 
 
 def test_every_lesson_of_the_table_is_written():

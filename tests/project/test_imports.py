@@ -70,7 +70,10 @@ WIDGET = {
         *("cli", "contract", "drill", "drills", "env", "files", "learning", "notebook", "policy", "runtime"),
         "dshq_kernels",
     },
-    "lessons": {"contract", "algorithms", "drill", "drills", "env", "notebook", "runtime"},
+    "lessons": {
+        *("algorithms", "cli", "contract", "drill", "drills", "env", "learning", "notebook"),
+        *("policy", "runtime", "dshq_kernels"),
+    },
     "widget": {
         *("contract", "drill", "drills", "env", "files", "gyms", "notebook", "policy", "runtime", "training"),
         "dshq_kernels",
