@@ -1,4 +1,4 @@
-"""What the lesson about the league imports, and whether the points and ratings of an exercise are those of its table."""
+"""What the lesson about the league imports, and the checks of its exercises: points and ratings of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of the package that the lessons take apart: games, files, players and ratings.
+"""Parts of the package that the lessons take apart: games, players and ratings.
 
 What is here keeps its name and meaning, as what is in `dshq_widget` does; the modules behind it may change.
 """
@@ -8,17 +8,14 @@ from dshq_widget.env.batch import Batch, compiled
 from dshq_widget.env.check import suite
 from dshq_widget.env.snapshots import Snapshots
 from dshq_widget.learning import elo
-from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import evaluate as evaluate_pair
 from dshq_widget.policy.evaluate import evaluate_alone, network, opponent, wilson
-from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.network import PolicySpec
 
 __all__ = [
     "Batch",
-    "Policy",
     "PolicySpec",
     "Snapshots",
-    "checkpoint",
     "compiled",
     "elo",
     "evaluate_alone",

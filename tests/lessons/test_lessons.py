@@ -115,7 +115,7 @@ def test_has_what_every_lesson_has(text: Path):
 
 @lessons
 def test_imports_what_is_public_alone(text: Path):
-    """What a student learns to write keeps its name: no module behind the public ones. A feature may have its lesson's."""
+    """What a student learns to write keeps its name: only public modules, and a feature's own `lesson`."""
     code = [cell.source for cell in notebook(text.read_text(encoding="utf-8")).cells if cell.cell_type == "code"]
     named = re.findall(r"(?m)^\s*(?:from|import) (dshq\w+[\w.]*)", "\n".join(code))
     public = re.compile(r"dshq_widget(\.extend|\.lessons(\.\w+)*|\.\w+\.lesson)?")
