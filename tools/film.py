@@ -1,4 +1,4 @@
-"""Makes the moving picture of the README: the Ball Drill before training, after 4 and after 60 million agent steps.
+"""Makes the moving picture of the documents: the Ball Drill before training, after 4 and after 60 million agent steps.
 
 `python -m tools.film` plays three policies against the chaser, side by side from the same seeds, and writes
 docs/images/learning.gif. The trained ones are those of the package, bronze and gold. It needs the extra `record`.

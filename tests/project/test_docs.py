@@ -52,8 +52,9 @@ def test_the_page_of_the_rules_names_every_paint():
     assert named and sorted(re.findall(r"\w+", named[1])) == sorted(PAINTS)
 
 
-def test_the_game_of_the_readme_passes_every_check(tmp_path):
-    [code] = re.findall(r"```python\n([^`]*class \w+\(Drill\).*?)```", (ROOT / "README.md").read_text(), re.S)
+def test_the_first_game_passes_every_check(tmp_path):
+    page = (ROOT / "docs" / "start" / "first-game.md").read_text()
+    [code] = re.findall(r"```python\n([^`]*class \w+\(Drill\).*?)```", page, re.S)
     file = tmp_path / "slider.py"
     file.write_text(code)
     assert [finding for finding in check.suite(drill_argument.drill(str(file))) if finding.ok is False] == []

@@ -1,5 +1,7 @@
 """What tools/site writes for mkdocs: links as the site has them, and every drill described."""
 
+import re
+
 import pytest
 
 from dshq_widget.drills import drills
@@ -22,12 +24,21 @@ from tools.site import documents, drill_pages, matches
         ("docs/drills.md", "drills.md", "images/drills/sumo.png", "images/drills/sumo.png"),
         ("docs/drills.md", "drills.md", "../README.md", "index.md"),
         ("docs/gpu.md", "gpu.md", "https://example.org/a.md", "https://example.org/a.md"),
+        ("docs/README.md", "documents.md", "start/install.md", "start/install.md"),
+        ("docs/start/install.md", "start/install.md", "../README.md", "../documents.md"),
     ],
 )
 def test_links_lead_where_the_site_has_the_file(document, page, link, there):
     text, sources = documents.rewritten(f"See [it]({link}#part) and `x[1](y)`.", document, page)
     assert text == f"See [it]({there}#part) and `x[1](y)`."
     assert sources == ({"docs/examples/magpie.py"} if "sources" in there else set())
+
+
+def test_every_document_is_in_the_navigation():
+    """Every page of the documents is one that a reader of the site finds in a menu."""
+    menus = (documents.ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    named = set(re.findall(r"[\w/-]+\.md", menus))
+    assert [page for page in documents.DOCUMENTS.values() if page not in named] == []
 
 
 def test_every_drill_is_described_and_has_a_picture():

@@ -14,8 +14,9 @@ DOCUMENTS = {
     "dshq_widget/drills/README.md": "write-a-drill.md",
     **{
         str(path.relative_to(ROOT)): str(path.relative_to(ROOT / "docs"))
-        for path in sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs" / "classroom").glob("*.md"))
+        for path in sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")])
     },
+    "docs/README.md": "documents.md",
 }
 """Document -> page of the site."""
 HOME = {"README.md": "index.md"}
