@@ -31,7 +31,12 @@ LEVELS = {"x86-64-v4": V4, "x86-64-v3": V3}
 """Levels of x86-64, the best first, and LLVM's names of their features (System V ABI, AMD64 supplement, 3.1.1)."""
 TUNING = {"x86-64-v4": ["-prefer-256-bit"]}
 """Vectors of 512 bits whole: measured faster (docs/LOG.md)."""
-DENSE, ONE_SIDE, GRID, PAIRS, GATE, SEARCH = "ball", "cartpole", "snake", "binpack", "territory", "maze"
+DENSE, ONE_SIDE, GRID, PAIRS = "ball", "cartpole", "snake", "binpack"
+OTHERS = {
+    "gate": "territory",
+    "spo": "maze",
+}
+"""Algorithm -> the drill that compiles what it has of its own."""
 SHORT: dict[str, Any] = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 128}
 
 
@@ -63,7 +68,7 @@ def fill(drills: Sequence[str]) -> None:
         for workers in (0, 1):
             with Trainer(name, workers=workers, **SHORT) as trainer:
                 trainer.train_for(updates=3, progress=False)
-    for name, algorithm in ((GATE, "gate"), (SEARCH, "spo")):
+    for algorithm, name in OTHERS.items():
         if name in drills and algorithm in algorithms:
             with Trainer(name, algorithm=algorithm) as trainer:
                 trainer.train_for(updates=2, progress=False)

@@ -114,7 +114,7 @@ def section(given: Mapping[str, Mapping[str, Any]] | None, algorithm: Algorithm)
     for name, values in (given or {}).items():
         if name not in algorithms or not isinstance(values, Mapping):
             raise ConfigError(
-                "algorithm_settings must be like {'gate': {...}}, "
+                f"algorithm_settings must be like {{{algorithm.name!r}: {{...}}}}, "
                 f"got {name!r}: {values!r:.60}{nearest(name, sorted(algorithms))}"
             )
     return (given or {}).get(algorithm.name, {})

@@ -5,26 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dshq_widget.cli import outputs
-from dshq_widget.cli.arguments import Parser, UsageError, Verb
+from dshq_widget.cli.arguments import Parser, UsageError, takes
 from dshq_widget.files import atomic
 
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """How many threads numpy's algebra takes, as its libraries read it when they are loaded."""
-
-
-def takes(arguments: Callable[[Parser], None]) -> Callable[[Verb], Verb]:
-    """A verb with a function that adds its arguments to its parser."""
-
-    def with_arguments(verb: Verb) -> Verb:
-        verb.arguments = arguments  # type: ignore[attr-defined]
-        return verb
-
-    return with_arguments
 
 
 def _submit(verb: Parser) -> None:

@@ -27,6 +27,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
+def takes(arguments: Callable[[Parser], None]) -> Callable[[Verb], Verb]:
+    """A verb with a function that adds its arguments to its parser."""
+
+    def with_arguments(verb: Verb) -> Verb:
+        verb.arguments = arguments  # type: ignore[attr-defined]
+        return verb
+
+    return with_arguments
+
+
 def parser(verbs: Iterable[Verb]) -> Parser:
     """The parser of `dshq`. Each verb has the name of its function; the first line of the function's docstring is its
     help. The parsed options hold the function as `run`.
@@ -273,14 +283,6 @@ def _bench(verb: Parser) -> None:
     verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="device to measure (default cpu)")
 
 
-def _ingest(verb: Parser) -> None:
-    verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
-    verb.add_argument("--seconds", type=float, default=5.0, help="seconds to measure (default 5)")
-    verb.add_argument(
-        "--guard", action="store_true", help="verify that frames are drawn where they stay and are never copied"
-    )
-
-
 def _lab(verb: Parser) -> None:
     verb.add_argument(
         "folder", nargs="?", default="dshq-notebooks", help="folder to copy the notebooks to (default ./dshq-notebooks)"
@@ -326,7 +328,6 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "trace": _trace,
     "check": _check,
     "bench": _bench,
-    "ingest": _ingest,
     "lab": _lab,
     "play": _play,
     "info": _info,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, Verb, know_algorithm, parser
+from dshq_widget.cli.ingest import ingest
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 
@@ -253,26 +254,6 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
         for group in ("ceilings", "rates", "floors", "ratios"):
             for name, value in result.get(group, {}).items():
                 print(f"{name:42} {value:>18,.{1 if value >= 10 else 3}f}")
-    return result
-
-
-def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure how fast a drill's games draw frames into replay memory."""
-    from dshq_widget.contract.torch_needed import need_torch
-    from dshq_widget.env.batch import compiled
-
-    outputs.positive("--seconds", options.seconds)
-    game = compiled(drill_argument.drill(options.drill))
-    need_torch("dshq ingest")
-    from dshq_widget.algorithms.dreamer.ingest import ingest as run
-
-    result = run(game, options.seconds, options.guard)
-    if not options.json:
-        for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
-            print(f"{name:24} {result[name]:>18,.0f}")
-        if result["guard"]:
-            copies = "not counted" if result["host_copies"] is None else result["host_copies"]
-            print(f"copies between host and device: {copies} ({result['guard']})")
     return result
 
 

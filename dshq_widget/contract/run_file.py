@@ -8,7 +8,7 @@
       out: bot.dshq
     training_core:      # the settings of settings.py; alias ppo_core
       learning_rate: 0.003
-    gate: {...}         # an algorithm's own settings (sections.py); other algorithms ignore them
+    mine: {...}         # an algorithm's own settings (sections.py); other algorithms ignore them
 
 Everything is optional. Unknown sections and keys are errors that name the nearest one.
 

@@ -4,11 +4,11 @@ A section has the algorithm's name. It is a section of a YAML file, `--NAME-KEY`
 `Trainer(algorithm_settings={NAME: {...}})`. To declare one:
 
     @dataclasses.dataclass(frozen=True)
-    class GateSettings(Section):
-        floor: float = setting(0.1, "float", "Floor", NEXT_UPDATE, "gate", unit="share", lo=0.0, hi=1.0)
+    class MySettings(Section):
+        floor: float = setting(0.1, "float", "Floor", NEXT_UPDATE, "mine", unit="share", lo=0.0, hi=1.0)
         \"\"\"Smallest share of samples that is sent.\"\"\"
 
-    ALGORITHM = Algorithm("gate", start, settings=GateSettings)
+    ALGORITHM = Algorithm("mine", start, settings=MySettings)
 """
 
 from __future__ import annotations

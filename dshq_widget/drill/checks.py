@@ -88,7 +88,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "algorithm_settings": (
         _table(lambda v: isinstance(v, Mapping)),
         "a dict, algorithm: its settings",
-        '{"dreamer": {"repeat": 4}}',
+        '{"mine": {"repeat": 4}}',
     ),
 }
 """What a declaration must be: a test, a description and an example."""

@@ -55,7 +55,7 @@ class Drill:
                     cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
     algorithm       what trains it unless the user chooses another: a name from algorithms/
     training        settings of TrainConfig that suit this drill better; what a user gives goes before them
-    algorithm_settings  the same of an algorithm's own settings: {"dreamer": {"repeat": 4}}
+    algorithm_settings  the same of an algorithm's own settings: {"mine": {"repeat": 4}}
     """
 
     name: ClassVar[str]

@@ -20,7 +20,7 @@ from dshq_widget.training.latest_policy import PolicyVersion
 
 class RunConfig:
     """`values` are the current settings, by default the drill's own; `named` are the ones the user chose. `section`
-    holds the algorithm's own settings, None if it has none; their keys are written `gate.threshold`.
+    holds the algorithm's own settings, None if it has none; their keys are written `NAME.KEY`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class RunConfig:
         self.named: set[str] = set()
 
     def change(self, hyper: Mapping[str, Any]) -> None:
-        """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under
+        """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `NAME={...}` or under
         their dotted keys.
         """
         hyper, own = self.split(hyper)

@@ -34,8 +34,11 @@ def test_what_imports_a_feature_goes_if_it_is_a_test_and_stays_if_it_is_product(
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    dropped = without.cut(tmp_path, without.Feature(["dshq_widget/extra"], {"dshq_widget/list.py": "extra"}))
+    dropped, named = without.cut(tmp_path, without.Feature(["dshq_widget/extra"], {"dshq_widget/list.py": "extra"}))
     assert dropped == ["tests/test_extra.py", "tests/test_through_a_helper.py", "tests/z_helper.py"]
+    assert {file: sorted(lost) for file, lost in named.items()} == {
+        "dshq_widget/core.py": ["dshq_widget.extra", "dshq_widget.extra.deep"]
+    }
     assert (tmp_path / "dshq_widget/core.py").exists() and (tmp_path / "tests/test_core.py").exists()
     assert (tmp_path / "dshq_widget/list.py").read_text() == "first = 1\n"
 
