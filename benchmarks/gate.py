@@ -38,6 +38,7 @@ from dshq_widget.algorithms.gate.gate import SimulationGate, sends
 from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.algorithms.gate.proposal import WAIT, Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import CHUNKS
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
@@ -188,8 +189,8 @@ def ppo(drill: CompiledDrill, seed: int, seconds: float, decisions: int) -> dict
         actions.append(chosen)
         rewards.append(games.step(chosen)[0])
     reward, action = np.concatenate(rewards), np.concatenate(actions)
-    sent = action >= parts.CHUNKS
-    spent = np.where(action >= 2 * parts.CHUNKS, parts.COSTS[1], parts.COSTS[0])[sent].sum()
+    sent = action >= CHUNKS
+    spent = np.where(action >= 2 * CHUNKS, parts.COSTS[1], parts.COSTS[0])[sent].sum()
     return {
         "trained_on": int(steps),
         "reward_per_spawn": float(reward[sent].mean()) if sent.any() else 0.0,
@@ -248,7 +249,7 @@ def speeds(rounds: int = 4, decisions: int = 2000) -> dict[str, Any]:
     begin = time.perf_counter()
     for _ in range(2000):
         gate.evaluate_all(seen)
-    rate = 2000 * len(parts.TYPES) * parts.CHUNKS / (time.perf_counter() - begin)
+    rate = 2000 * len(parts.TYPES) * CHUNKS / (time.perf_counter() - begin)
     took: dict[str, list[float]] = {"alone": [], "training beside": []}
     with Trainer("territory") as trainer:
         trainer.start()

@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks.machine import describe, write
 from dshq_kernels.network import mlp
 from dshq_kernels.search.searcher import Search, how
+from dshq_kernels.simd import vector
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.update import PPOUpdate
@@ -76,7 +77,7 @@ def speed(name: str, seconds: float, roots: int = 64, layers: tuple[int, ...] = 
     once()
     simulated = rate(once, roots * 16 * 4, seconds)
     units = [np.random.default_rng(0).normal(0, 1, (spec.n_obs, LANES)).astype(np.float32) for _ in range(2)]
-    scratch = mlp.vector.aligned(mlp.play_scratch(search.plan) + 64)
+    scratch = vector.aligned(mlp.play_scratch(search.plan) + 64)
     inputs = [unit.ctypes.data for unit in units]
 
     def infer() -> None:

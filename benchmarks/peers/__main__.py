@@ -27,7 +27,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.machine import describe, write
@@ -183,7 +183,7 @@ def main() -> None:
     ours.run("rate", "--seconds", 1)  # compiles what is not cached yet
     learners = [ours, *(peer for peer in peers if peer.library.settings)]
     games = [peer for peer in peers if not peer.library.settings]
-    parts = {
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "steps": lambda: game_rates(ours, games, options.rounds, options.seconds),
         "rate": lambda: training_rates(learners, options.rounds, options.seconds),
         "solve": lambda: times_to_skill(learners, options.seeds, options.limit),

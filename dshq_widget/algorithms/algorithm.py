@@ -14,6 +14,7 @@ from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.sections import Section
+from dshq_widget.contract.settings import ConfigError
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -296,7 +297,7 @@ class Algorithm:
             return sections.read(self.settings, self.name, *layers)
         given = [key for layer in layers for key in layer or {}]
         if given:
-            raise sections.ConfigError(f"{self.name} has no settings of its own, got {given[0]!r}: leave it out")
+            raise ConfigError(f"{self.name} has no settings of its own, got {given[0]!r}: leave it out")
         return None
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from dshq_kernels.backends.generated import cache_dir
+from dshq_kernels.simd.folders import cache_dir
 from dshq_widget.classroom import demo_course
 from dshq_widget.notebook.lab import SOURCES
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import gzip
+import http.client
 import json
 import math
 from collections.abc import Callable
@@ -135,7 +136,7 @@ class Page(web.RequestHandler):
         text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
             status_code, ""
         )
-        text = text or httputil.responses.get(status_code, "Error")
+        text = text or http.client.responses.get(status_code, "Error")
         if self.wants_json:
             self.finish({"error": text})
         else:

@@ -16,7 +16,7 @@ from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.store import Store
-from dshq_widget.classroom.upload_checks import BODY_SECONDS, UPLOADS_PER_MINUTE, InFlight, Limiter
+from dshq_widget.classroom.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, UPLOADS_PER_MINUTE, InFlight, Limiter
 
 MAX_FORM_BYTES = 1024 * 1024
 """Largest request body in bytes, except for uploads."""
@@ -70,7 +70,7 @@ def application(
 def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HTTPServer, int]:
     """Serve `app`; returns the server and its actual port. Raises LeagueError if the port is taken."""
     behind = bool(app.settings["with_hub"])  # then the proxy's headers say which protocol the browser speaks
-    sizes = {"max_buffer_size": pages.MAX_UPLOAD_BYTES, "max_body_size": MAX_FORM_BYTES}
+    sizes = {"max_buffer_size": MAX_UPLOAD_BYTES, "max_body_size": MAX_FORM_BYTES}
     server = httpserver.HTTPServer(app, xheaders=behind, **sizes)
     server.conn_params.body_timeout = BODY_SECONDS
     try:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dshq_widget.cli.outputs import UsageError
+from dshq_widget.cli.arguments import UsageError
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
 from dshq_widget.training.history import Progress
 

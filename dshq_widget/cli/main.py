@@ -20,7 +20,7 @@ from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
-    from dshq_widget.env.check import Finding
+    from dshq_widget.env.check_subject import Finding
 
 
 def main(argv: Sequence[str] | None = None) -> int:

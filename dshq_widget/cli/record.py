@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ RATE = 20
 LINGER_SECONDS = 1.0
 """How long the last frame is shown before the animation repeats."""
 
-Choose = Callable[[Batch, int, np.random.Generator], NDArray]
+Choose = Callable[[Batch, int, np.random.Generator], NDArray[Any]]
 """A player: returns the action of one side in every game, (num_games,)."""
 
 
@@ -46,7 +47,7 @@ class Match:
 def by_policy(policy: Policy, greedy: bool = False) -> Choose:
     """A network as a player."""
 
-    def choose(batch: Batch, side: int, rng: np.random.Generator) -> NDArray:
+    def choose(batch: Batch, side: int, rng: np.random.Generator) -> NDArray[Any]:
         mask = batch.mask()[:, side] if batch.game.masked else None
         return policy.act(batch.observe()[:, side], rng, greedy, mask)
 
@@ -75,7 +76,7 @@ def play(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 
     rng = np.random.default_rng(seed)
     ends, winners = np.zeros(matches, int), np.zeros(matches, int)
     returns = np.zeros(matches)
-    history: list[NDArray] = []
+    history: list[NDArray[Any]] = []
     while not ends.all():
         actions = np.stack([choose(batch, side, rng) for side, choose in enumerate(players)], 1)
         history.append(actions.astype(np.int32))

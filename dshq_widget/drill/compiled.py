@@ -145,7 +145,9 @@ def source_of(drill: type[Drill]) -> Source:
     for base in reversed(drill.__mro__):
         if base not in (object, Drill):
             members.update(vars(base))
-    rules: dict[str, Callable] = {name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")}
+    rules: dict[str, Callable[..., Any]] = {
+        name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")
+    }
     declared = checks.attributes(Drill)
     return Source(
         name=drill.name,
@@ -225,7 +227,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     return CompiledDrill(spec, javascript, llvm, cuda, wgsl, program=plain, author=drill)
 
 
-def _first_paragraph(documented: Callable) -> str:
+def _first_paragraph(documented: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(documented) or "").partition("\n\n")[0].split())
 
 

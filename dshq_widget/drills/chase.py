@@ -10,8 +10,9 @@ sees the world half turned. Units: u, seconds; +x to the right, +y up.
 from __future__ import annotations
 
 from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
-from dshq_widget.drills.ball import HALF_PI, THICK, jitter, seen
+from dshq_widget.drills.ball import HALF_PI, jitter, seen
 from dshq_widget.drills.ball_physics import DT, HALF_LENGTH, HALF_WIDTH, TICK_RATE, limited
+from dshq_widget.drills.ball_scene import THICK
 
 TIME_LIMIT = 960  # ticks: 8 s
 RADIUS = 0.3  # of a runner

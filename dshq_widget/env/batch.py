@@ -79,7 +79,7 @@ class Batch:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
         self.gamma = np.float32(gamma)
 
-    def seed(self, seeds: NDArray, chosen: NDArray | None = None) -> None:
+    def seed(self, seeds: NDArray[Any], chosen: NDArray[Any] | None = None) -> None:
         """Key the games' generators, `seeds` (num_games,), and start new episodes: in all games, or in the chosen
         ones, bool (num_games,).
         """
@@ -90,7 +90,7 @@ class Batch:
         self.tiles["rng_count"] = np.where(lanes, 0, self.tiles["rng_count"])
         self.reset(chosen)
 
-    def practise(self, practice: bool, chosen: NDArray) -> None:
+    def practise(self, practice: bool, chosen: NDArray[Any]) -> None:
         """From the next episode on, the chosen games, bool (num_games,), begin with training starts or as the rules
         say.
         """
@@ -104,23 +104,23 @@ class Batch:
         vars(self).update(state)
         self.game = self.drill.game()
 
-    def reset(self, chosen: NDArray) -> None:
+    def reset(self, chosen: NDArray[Any]) -> None:
         """New episodes in the chosen games, bool (num_games,)."""
         self.game.reset(self.tiles, self._lanes(np.asarray(chosen, np.uint8)))
 
-    def observe(self) -> NDArray:
+    def observe(self) -> NDArray[Any]:
         """f32 (num_games, sides, n_obs)."""
         return self._games(self.game.observe(self.tiles))
 
-    def mask(self) -> NDArray:
+    def mask(self) -> NDArray[Any]:
         """Allowed actions in Gymnasium's format: i8 (num_games, sides, n_actions), 1 or 0."""
         return self._games(self.game.mask(self.tiles).astype(np.int8))
 
-    def scripted(self, who: str) -> NDArray:
+    def scripted(self, who: str) -> NDArray[Any]:
         """Actions of a baseline, "random" or "idle" for every side: i32 (num_games, sides)."""
         return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
 
-    def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32
         (num_games, sides, n_terms), terminated and truncated bool (num_games,). Finished games stay finished until
         `reset`.
@@ -140,22 +140,22 @@ class Batch:
         paid = self._games(paid)
         return paid.sum(-1), paid, *self.over()
 
-    def over(self) -> tuple[NDArray, NDArray]:
+    def over(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Which games have ended: terminated and truncated, bool (num_games,)."""
         terminated = self.game.status(self.tiles)[0].reshape(-1)[: self.num_games]
         late = (self.tiles["ticks"] >= self.spec.time_limit).reshape(-1)[: self.num_games]
         return terminated, late & ~terminated
 
-    def winners(self) -> NDArray:
+    def winners(self) -> NDArray[Any]:
         """The current winner, +1, 0 or -1: i32 (num_games,)."""
         return self.game.status(self.tiles)[1].reshape(-1)[: self.num_games].copy()
 
-    def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
+    def snapshot(self, games: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
         """The whole state of some games, u32 (n, words): a copy of their lanes."""
         tile, lane = self._where(games)
         return self.state_words()[tile, :, lane]
 
-    def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
+    def restore(self, games: Sequence[int] | NDArray[Any], states: NDArray[Any]) -> None:
         """Put snapshots back, bit for bit; any snapshot fits any game of the same drill."""
         tile, lane = self._where(games)
         words = self.state_words()
@@ -171,22 +171,22 @@ class Batch:
         other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
         return other
 
-    def state_words(self) -> NDArray:
+    def state_words(self) -> NDArray[Any]:
         """The states themselves, lane by lane: u32 (n_tiles, words, 16)."""
         return self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)
 
-    def _where(self, games: Sequence[int] | NDArray) -> tuple[NDArray, NDArray]:
+    def _where(self, games: Sequence[int] | NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         index = np.asarray(games, np.int64)
         if index.size and (index.min() < 0 or index.max() >= self.num_games):
             raise IndexError(f"games are numbered 0..{self.num_games - 1}, got {index.min()}..{index.max()}")
         return index // LANES, index % LANES
 
-    def _lanes(self, rows: NDArray) -> NDArray:
+    def _lanes(self, rows: NDArray[Any]) -> NDArray[Any]:
         """(num_games, ...) -> (n_tiles, ..., 16)."""
         full = np.zeros((len(self.tiles) * LANES, *rows.shape[1:]), rows.dtype)
         full[: self.num_games] = rows
         return np.ascontiguousarray(np.moveaxis(full.reshape(len(self.tiles), LANES, *rows.shape[1:]), 1, -1))
 
-    def _games(self, tiles: NDArray) -> NDArray:
+    def _games(self, tiles: NDArray[Any]) -> NDArray[Any]:
         """(n_tiles, sides, k, 16) -> (num_games, sides, k)."""
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])

@@ -368,7 +368,7 @@ def scene(it: Subject) -> str:
     return f"{len(first)} shapes, always the same ones in the same order"
 
 
-def _same_shapes(first: NDArray, shapes: NDArray, palette: Sequence[str]) -> None:
+def _same_shapes(first: NDArray[Any], shapes: NDArray[Any], palette: Sequence[str]) -> None:
     """Raise Broken if a frame has different shapes from the first one."""
     if len(shapes) != len(first):
         raise Broken(

@@ -9,6 +9,7 @@ with other `ticks`, and games that are played to the limit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def clock(it: Subject) -> str:
     return "the time limit cuts an episode off: no observation tells the time, and nothing is paid for it"
 
 
-def _states(it: Subject) -> tuple[NDArray, NDArray]:
+def _states(it: Subject) -> tuple[NDArray[Any], NDArray[Any]]:
     """States of random play, tiles `[n]`, and an action for each."""
     state, taken, played = it.game.new(TILES, seed=21, practice=True), [], 0
     for moment in MOMENTS:
@@ -67,7 +68,7 @@ def _states(it: Subject) -> tuple[NDArray, NDArray]:
     return states, it.game.actions(states, "random")
 
 
-def _after(it: Subject, states: NDArray, actions: NDArray, ticks: int) -> NDArray:
+def _after(it: Subject, states: NDArray[Any], actions: NDArray[Any], ticks: int) -> NDArray[Any]:
     """The same states after the decision that ends at that tick."""
     moved = states.copy()
     moved["ticks"] = ticks - it.spec.action_repeat
@@ -75,12 +76,12 @@ def _after(it: Subject, states: NDArray, actions: NDArray, ticks: int) -> NDArra
     return moved
 
 
-def _cut_off(it: Subject, states: NDArray, actions: NDArray) -> NDArray:
+def _cut_off(it: Subject, states: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
     """Which states are at the time limit after one decision and not terminated, bool (n_tiles, 16)."""
     return ~it.game.status(_after(it, states, actions, it.spec.time_limit))[0]
 
 
-def _shown(it: Subject, states: NDArray) -> str | None:
+def _shown(it: Subject, states: NDArray[Any]) -> str | None:
     """The name of an observation whose mean, or mean square, over the same states is another at another time."""
     repeat, limit = it.spec.action_repeat, it.spec.time_limit
     quarters = [repeat * (it.decisions * k // 4) for k in range(4)]
@@ -100,7 +101,7 @@ def _shown(it: Subject, states: NDArray) -> str | None:
     return None
 
 
-def _paid(it: Subject, states: NDArray, actions: NDArray) -> str | None:
+def _paid(it: Subject, states: NDArray[Any], actions: NDArray[Any]) -> str | None:
     """The name of a term that jumps at the limit: by more than twice what it changes by one decision earlier."""
     repeat, limit = it.spec.action_repeat, it.spec.time_limit
     if it.decisions < 3 or not it.spec.terms:
@@ -113,11 +114,11 @@ def _paid(it: Subject, states: NDArray, actions: NDArray) -> str | None:
     return _first_term(it, jumps.any(axis=(0, 1, 3)))
 
 
-def _first_term(it: Subject, chosen: NDArray) -> str | None:
+def _first_term(it: Subject, chosen: NDArray[Any]) -> str | None:
     return it.spec.terms[int(np.argmax(chosen))].name if chosen.any() else None
 
 
-def _to_the_limit(it: Subject) -> Iterator[tuple[NDArray, NDArray]]:
+def _to_the_limit(it: Subject) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """Random play of `TILES` tiles from proper starts: state, and which games still go on, bool (n_tiles, 16); at the
     start, after every decision, and at the limit, where those that are not terminated count as going on.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,19 +50,19 @@ class Subject:
     def game(self) -> CpuGame:
         return self.drill.game()
 
-    def advance(self, state: NDArray, actions: NDArray) -> NDArray:
+    def advance(self, state: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
         """One decision of every game; returns which games are over, bool (n_tiles, 16)."""
         state["action"] = actions
         self.game.decide(state)
         self.game.tick(state, self.spec.action_repeat)
         return self.game.status(state)[0] | (state["ticks"] >= self.spec.time_limit)
 
-    def play(self, state: NDArray, decisions: int, who: str = "random") -> None:
+    def play(self, state: NDArray[Any], decisions: int, who: str = "random") -> None:
         """Play many decisions; finished games restart."""
         for _ in range(decisions):
             self.game.reset(state, self.advance(state, self.game.actions(state, who)))
 
-    def moments(self, state: NDArray, decisions: int) -> Iterator[int]:
+    def moments(self, state: NDArray[Any], decisions: int) -> Iterator[int]:
         """Random play; yields at the start and after every decision, before finished games restart."""
         yield 0
         for k in range(decisions):
@@ -69,7 +70,7 @@ class Subject:
             yield k + 1
             self.game.reset(state, over)
 
-    def half_turn(self, state: NDArray) -> NDArray:
+    def half_turn(self, state: NDArray[Any]) -> NDArray[Any]:
         """The same states seen from the other side."""
         turned = state.copy()
         for name, _, length in self.spec.fields:
@@ -77,6 +78,6 @@ class Subject:
             turned[name] = -values if name in self.spec.half_turn else values
         return turned
 
-    def unequal(self, a: NDArray, b: NDArray) -> str:
+    def unequal(self, a: NDArray[Any], b: NDArray[Any]) -> str:
         """The first state field whose values differ (the sign of zero aside), or ""."""
         return next((name for name in self.names if not np.array_equal(a[name], b[name])), "")

@@ -168,7 +168,7 @@ class DebugGame:
         lines = [self.report(), *(f"  {name} = {value}" for name, value in self.state.items())]
         return "\n".join(lines)
 
-    def _terms(self) -> NDArray:
+    def _terms(self) -> NDArray[Any]:
         """f32 (sides, n_terms)."""
         return self.game.terms(self.tile)[0, :, :, 0]
 

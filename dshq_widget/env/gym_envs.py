@@ -107,7 +107,9 @@ class DrillVectorEnv(VectorEnv):
         self._scratch = np.zeros(scratch_bytes(spec, self.batch.tiles.itemsize), np.uint8)
         self._painter: Painter | None = None
 
-    def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators.
 
         `options["practice"]`: from now on episodes begin with training starts (true), or as the rules say.
@@ -129,7 +131,9 @@ class DrillVectorEnv(VectorEnv):
         self._finished[chosen] = False
         return self._rows(self.batch.observe()), self._masks()
 
-    def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict]:
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One decision of every row. Raises ValueError for actions that are none of the drill's."""
         batch, learning = self.batch, self.learning
         rows = np.asarray(actions).reshape(batch.num_games, learning)
@@ -177,7 +181,7 @@ class DrillVectorEnv(VectorEnv):
         terminated, truncated = ends.reshape(2, self.num_envs)
         return seen.reshape(self.num_envs, -1), rewards.ravel(), terminated, truncated, infos
 
-    def _room(self) -> tuple[NDArray, ...]:
+    def _room(self) -> tuple[NDArray[Any], ...]:
         """New arrays for what a step says: `step_games`."""
         shape, spec = (self.batch.num_games, self.learning), self.batch.spec
         return (
@@ -189,17 +193,17 @@ class DrillVectorEnv(VectorEnv):
             np.empty((*(shape if self.batch.game.masked else (0, 0)), spec.n_actions), np.int8),
         )
 
-    def action_masks(self) -> NDArray:
+    def action_masks(self) -> NDArray[Any]:
         """What each row may do next, bool (rows, n_actions): all true in a drill without a mask."""
         return self._rows(self.batch.mask()) != 0
 
-    def render(self) -> tuple[NDArray, ...] | None:
+    def render(self) -> tuple[NDArray[Any], ...] | None:
         """A picture of every row's game, u8 (height, width, 3); None without a render mode."""
         if self.render_mode is None:
             return None
         return tuple(self.picture(row // self.learning) for row in range(self.num_envs))
 
-    def picture(self, game: int) -> NDArray:
+    def picture(self, game: int) -> NDArray[Any]:
         """A picture of one game, u8 (height, width, 3)."""
         if self._painter is None:
             self._painter = Painter(self.batch.spec, self.render_width)
@@ -209,7 +213,7 @@ class DrillVectorEnv(VectorEnv):
         """Everything but the painter, so that copies are small; a copy continues exactly."""
         return {**vars(self), "_painter": None}
 
-    def _chosen(self, rows: Any) -> NDArray:
+    def _chosen(self, rows: Any) -> NDArray[Any]:
         """The games, bool (num_games,), of a choice of rows."""
         n = self.batch.num_games
         if rows is None:
@@ -226,16 +230,16 @@ class DrillVectorEnv(VectorEnv):
     def _masks(self) -> dict[str, Any]:
         return {"action_mask": self._rows(self.batch.mask())} if self.batch.game.masked else {}
 
-    def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
+    def snapshot(self, games: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
         """See `Batch.snapshot`."""
         return self.batch.snapshot(games)
 
-    def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
+    def restore(self, games: Sequence[int] | NDArray[Any], states: NDArray[Any]) -> None:
         """See `Batch.restore`; a restored game is playing, even if the one it replaces had finished."""
         self.batch.restore(games, states)
         self._finished[np.asarray(games)] = False
 
-    def _rows(self, values: NDArray) -> NDArray:
+    def _rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """(num_games, sides, ...) -> (rows, ...)."""
         return np.ascontiguousarray(values[:, : self.learning]).reshape(self.num_envs, *values.shape[2:])
 
@@ -263,7 +267,9 @@ class DrillEnv(gym.Env):
         self.observation_space = self._vector.single_observation_space
         self.action_space = self._vector.single_action_space
 
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """A new episode. `options["practice"]`: from now on episodes begin with training starts (true), or as the
         rules say. Raises ValueError for other options.
         """
@@ -273,7 +279,7 @@ class DrillEnv(gym.Env):
         observed, infos = self._vector.reset(seed=first, options=options)
         return observed[0], {k: v[0] for k, v in infos.items()}
 
-    def step(self, action: int) -> tuple[NDArray, float, bool, bool, dict]:
+    def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         observed, rewards, terminated, truncated, infos = self._vector.step(np.array([action]))
         return (
             observed[0],
@@ -283,10 +289,10 @@ class DrillEnv(gym.Env):
             {k: v[0] for k, v in infos.items()},
         )
 
-    def render(self) -> NDArray | None:
+    def render(self) -> NDArray[Any] | None:
         """The game as a picture, u8 (height, width, 3); None without a render mode."""
         return None if self.render_mode is None else self._vector.picture(0)
 
-    def action_masks(self) -> NDArray:
+    def action_masks(self) -> NDArray[Any]:
         """What may be done next, bool (n_actions,): all true in a drill without a mask."""
         return self._vector.action_masks()[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -43,13 +44,15 @@ class DrillParallelEnv(ParallelEnv):
         self.observation_spaces = {a: observation_box(spec) for a in self.possible_agents}
         self.action_spaces = {a: gym.spaces.Discrete(spec.n_actions) for a in self.possible_agents}
 
-    def observation_space(self, agent: str) -> gym.Space:
+    def observation_space(self, agent: str) -> gym.Space[Any]:
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> gym.Space:
+    def action_space(self, agent: str) -> gym.Space[Any]:
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A new episode; `options["practice"]` as in `DrillEnv`. Other options are ignored, as PettingZoo wants it."""
         if options and "practice" in options:
             self.batch.practise(bool(options["practice"]), np.ones(1, bool))
@@ -60,7 +63,9 @@ class DrillParallelEnv(ParallelEnv):
         self.agents = list(self.possible_agents)
         return self._by_agent(self.batch.observe()[0]), self._with_masks({agent: {} for agent in self.agents})
 
-    def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+    def step(
+        self, actions: dict[str, int]
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
         rewards, paid, terminated, truncated = self.batch.step(
             np.array([[actions[agent] for agent in self.possible_agents]])
         )
@@ -78,7 +83,7 @@ class DrillParallelEnv(ParallelEnv):
             return None
         return Painter(self.batch.spec, self.render_width).draw(self.batch.game.scene(self.batch.tiles))
 
-    def _with_masks(self, infos: dict[str, dict]) -> dict[str, dict]:
+    def _with_masks(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """The infos and, of a drill with a mask, each agent's `action_mask`, i8 (n_actions,)."""
         if self.batch.game.masked:
             for agent, mask in self._by_agent(self.batch.mask()[0]).items():

@@ -8,6 +8,7 @@ twelve floats.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +140,7 @@ class Painter:
         mown = np.clip(wave * width / self.pixel + 0.5, 0, 1) - 0.5
         return ((1 + 0.05 * strength * mown)[:, None] * self._vignette(rows, columns))[..., None]
 
-    def _text(self, text: str, size: float, p: NDArray, q: NDArray) -> NDArray:
+    def _text(self, text: str, size: float, p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
         """Coverage of centred letters, whose box is `size` world units high and four times as wide."""
         from PIL import Image, ImageDraw, ImageFont
 
@@ -154,13 +155,13 @@ class Painter:
         return (inside * letters[np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)]).astype(np.float32)
 
 
-def _box(p: NDArray, q: NDArray, half: tuple[float, float], radius: float) -> NDArray:
+def _box(p: NDArray[Any], q: NDArray[Any], half: tuple[float, float], radius: float) -> NDArray[Any]:
     """The distance to a rounded box around the origin; circles and lines are such boxes."""
     u, v = np.abs(p) - half[0] + radius, np.abs(q) - half[1] + radius
     return np.hypot(np.maximum(u, 0), np.maximum(v, 0)) + np.minimum(np.maximum(u, v), 0) - radius
 
 
-def _arc(p: NDArray, q: NDArray, radius: float, fraction: float, start: float) -> NDArray:
+def _arc(p: NDArray[Any], q: NDArray[Any], radius: float, fraction: float, start: float) -> NDArray[Any]:
     """The distance to an arc around the origin that begins at angle `start` (radians) and is `fraction` of a circle."""
     half = math.pi * min(fraction, 1.0)
     cos, sin = math.cos(start + half), math.sin(start + half)
@@ -170,7 +171,7 @@ def _arc(p: NDArray, q: NDArray, radius: float, fraction: float, start: float) -
     return np.where(beyond, end, np.abs(np.hypot(u, v) - radius))
 
 
-def _cover(distance: NDArray, per_width: float) -> NDArray:
+def _cover(distance: NDArray[Any], per_width: float) -> NDArray[Any]:
     """How much of a pixel a shape covers, 0..1."""
     inside = np.clip(0.5 - distance * per_width, 0, 1)
     return inside * inside * (3 - 2 * inside)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from dshq_widget.env.snapshots import Snapshots
 class Policy(Protocol):
     """What a search asks: `load_policy` returns one."""
 
-    def forward(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+    def forward(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Logits (n, n_actions) and values (n,) of observations (n, n_obs)."""
         ...
 
-    def act(self, obs: NDArray, rng: np.random.Generator, *, mask: NDArray) -> NDArray:
+    def act(self, obs: NDArray[Any], rng: np.random.Generator, *, mask: NDArray[Any]) -> NDArray[Any]:
         """An action for each, (n,)."""
         ...
 
@@ -32,27 +32,27 @@ class Found:
 
     action: int
     """The action to play."""
-    root_actions: NDArray
+    root_actions: NDArray[Any]
     """i64 (K,): each particle's first action."""
-    weights: NDArray
+    weights: NDArray[Any]
     """f64 (K,), sum 1."""
-    totals: NDArray
+    totals: NDArray[Any]
     """f64 (K,): G, the discounted sum of each slot's advantages."""
     ess: list[float]
     """Effective sample size / K after each decision."""
 
-    def target(self, n_actions: int) -> NDArray:
+    def target(self, n_actions: int) -> NDArray[Any]:
         """q: the weight of each action, f64 (n_actions,)."""
         return np.bincount(self.root_actions, self.weights, n_actions)
 
 
-def softmax(gains: NDArray, temperature: float) -> NDArray:
+def softmax(gains: NDArray[Any], temperature: float) -> NDArray[Any]:
     """exp(gains / temperature) as shares of their sum."""
     powers = np.exp((gains - gains.max()) / temperature)
     return powers / powers.sum()
 
 
-def temperature_for(gains: NDArray, epsilon: float) -> float:
+def temperature_for(gains: NDArray[Any], epsilon: float) -> float:
     """The temperature at which softmax is `epsilon` nats from uniform; where none is, the closest of a wide range."""
     spread = max(float(np.ptp(gains)), 1e-30)
     cold, hot = spread * 1e-3, spread * 1e3
@@ -90,7 +90,7 @@ def search(
         )
     particles_ids = np.empty(0, np.int64)
 
-    def renew(ids: NDArray) -> NDArray:
+    def renew(ids: NDArray[Any]) -> NDArray[Any]:
         """Copies with random streams of their own in place of the particles held so far."""
         nonlocal particles_ids
         made = kept.branch(ids, rng.integers(0, 1 << 32, len(ids)))

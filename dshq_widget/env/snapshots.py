@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,12 +25,12 @@ RNG_KEY = 0  # the word of a state that keys its random generator (docs/architec
 class Simulated(NamedTuple):
     """Results of one decision from n states, in the order requested."""
 
-    observations: NDArray  # f32 (n, sides, n_obs)
-    rewards: NDArray  # f32 (n, sides)
-    terminated: NDArray  # bool (n,)
-    truncated: NDArray  # bool (n,)
-    action_mask: NDArray  # i8 (n, sides, n_actions), for the next action
-    state_ids: NDArray  # i64 (n,)
+    observations: NDArray[Any]  # f32 (n, sides, n_obs)
+    rewards: NDArray[Any]  # f32 (n, sides)
+    terminated: NDArray[Any]  # bool (n,)
+    truncated: NDArray[Any]  # bool (n,)
+    action_mask: NDArray[Any]  # i8 (n, sides, n_actions), for the next action
+    state_ids: NDArray[Any]  # i64 (n,)
 
 
 class Snapshots:
@@ -57,11 +57,11 @@ class Snapshots:
         return self._live
 
     @property
-    def ids(self) -> NDArray:
+    def ids(self) -> NDArray[Any]:
         """The ids of the states that are kept, ascending: i64 (live,)."""
         return np.sort(self._ids[self._ids != NOTHING])
 
-    def snapshot(self, env_ids: Sequence[int] | NDArray) -> NDArray:
+    def snapshot(self, env_ids: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
         """Save the current states of some games; returns an id for each, i64 (n,), in that order. Raises IndexError for
         an unknown game, and MemoryError if there is no room.
         """
@@ -71,12 +71,12 @@ class Snapshots:
             self._states[rows] = states
         return ids
 
-    def states(self, ids: ArrayLike) -> NDArray:
+    def states(self, ids: ArrayLike) -> NDArray[Any]:
         """Copies of saved states, u32 (n, words), for `Batch.restore`. Raises LookupError."""
         with self._turn:
             return self._states[self._rows(ids)]
 
-    def branch(self, ids: ArrayLike, keys: ArrayLike) -> NDArray:
+    def branch(self, ids: ArrayLike, keys: ArrayLike) -> NDArray[Any]:
         """Copy saved states under new ids, i64 (n,), each with a random stream of its own from there on, from `keys`
         (n,) taken mod 2^32. Raises LookupError for an unknown id, MemoryError if there is no room.
         """
@@ -126,7 +126,7 @@ class Snapshots:
             self._free[end - len(rows) : end] = rows
         return len(rows)
 
-    def _take(self, n: int) -> tuple[NDArray, NDArray]:
+    def _take(self, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """New ids, and the rows that hold their states: the remainders of the ids by the capacity."""
         self._check_room(n)
         end = self.capacity - self._live
@@ -144,7 +144,7 @@ class Snapshots:
                 f"that are no longer needed, or use Snapshots(games, capacity={2 * self.capacity})"
             )
 
-    def _rows(self, ids: ArrayLike) -> NDArray:
+    def _rows(self, ids: ArrayLike) -> NDArray[Any]:
         asked = np.asarray(ids, np.int64)
         if asked.ndim != 1:
             raise ValueError(f"ids must be a list, got an array of shape {asked.shape}")

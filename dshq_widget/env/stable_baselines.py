@@ -36,7 +36,7 @@ class SB3VecEnv(VecEnv):
         super().__init__(rows, self.games.single_observation_space, self.games.single_action_space)
         self.metadata["render_fps"] = self.games.metadata["render_fps"]
 
-    def reset(self) -> NDArray:
+    def reset(self) -> NDArray[Any]:
         """New episodes everywhere, with the seeds and options that `seed` and `set_options` left."""
         seeds = self._seeds[:: self.games.learning]
         options = self._options[0]
@@ -49,10 +49,10 @@ class SB3VecEnv(VecEnv):
         self._reset_options()
         return observations
 
-    def step_async(self, actions: NDArray) -> None:
+    def step_async(self, actions: NDArray[Any]) -> None:
         self._actions = np.asarray(actions)
 
-    def step_wait(self) -> tuple[NDArray, NDArray, NDArray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Observations, rewards f32 and ends bool `(rows,)`, and infos of the last actions."""
         observations, rewards, terminated, truncated, said = self.games.step(self._actions)
         done = terminated | truncated
@@ -65,14 +65,14 @@ class SB3VecEnv(VecEnv):
             }
         return observations, rewards, done, infos
 
-    def action_masks(self) -> NDArray:
+    def action_masks(self) -> NDArray[Any]:
         """What each row may do next, bool (rows, n_actions)."""
         return self.games.action_masks()
 
     def close(self) -> None:
         self.games.close()
 
-    def get_images(self) -> Sequence[NDArray | None]:
+    def get_images(self) -> Sequence[NDArray[Any] | None]:
         return self.games.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:

@@ -60,15 +60,15 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
 class _Games(Protocol):
     """16 games on a back end, as NumPy arrays with the game as the last axis."""
 
-    def observe(self) -> NDArray: ...  # f32 [sides, n_obs, 16]
-    def terms(self) -> NDArray: ...  # f32 [sides, n_terms, 16]
-    def mask(self) -> NDArray: ...  # bool [sides, n_actions, 16]
-    def actions(self, who: str) -> NDArray: ...  # i32 [sides, 16]
-    def decide(self, actions: NDArray) -> None: ...
+    def observe(self) -> NDArray[Any]: ...  # f32 [sides, n_obs, 16]
+    def terms(self) -> NDArray[Any]: ...  # f32 [sides, n_terms, 16]
+    def mask(self) -> NDArray[Any]: ...  # bool [sides, n_actions, 16]
+    def actions(self, who: str) -> NDArray[Any]: ...  # i32 [sides, 16]
+    def decide(self, actions: NDArray[Any]) -> None: ...
     def tick(self) -> None: ...
-    def words(self) -> NDArray: ...  # u32 [16, words]
-    def status(self) -> tuple[NDArray, NDArray, NDArray]: ...  # terminated, winner, ticks [16]
-    def reset(self, chosen: NDArray) -> None: ...
+    def words(self) -> NDArray[Any]: ...  # u32 [16, words]
+    def status(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...  # terminated, winner, ticks [16]
+    def reset(self, chosen: NDArray[Any]) -> None: ...
 
 
 class _Tile:
@@ -78,33 +78,33 @@ class _Tile:
         self._game = drill.game(reference=reference)
         self._tiles = self._game.new(1, seed, practice=True)
 
-    def observe(self) -> NDArray:
+    def observe(self) -> NDArray[Any]:
         return self._game.observe(self._tiles)[0]
 
-    def terms(self) -> NDArray:
+    def terms(self) -> NDArray[Any]:
         return self._game.terms(self._tiles)[0]
 
-    def mask(self) -> NDArray:
+    def mask(self) -> NDArray[Any]:
         return self._game.mask(self._tiles)[0]
 
-    def actions(self, who: str) -> NDArray:
+    def actions(self, who: str) -> NDArray[Any]:
         return self._game.actions(self._tiles, who)[0]
 
-    def decide(self, actions: NDArray) -> None:
+    def decide(self, actions: NDArray[Any]) -> None:
         self._tiles["action"] = actions
         self._game.decide(self._tiles)
 
     def tick(self) -> None:
         self._game.tick(self._tiles)
 
-    def words(self) -> NDArray:
+    def words(self) -> NDArray[Any]:
         return self._game.words(self._tiles)
 
-    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+    def status(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         terminated, winner = self._game.status(self._tiles)
         return terminated[0], winner[0], self._tiles["ticks"][0]
 
-    def reset(self, chosen: NDArray) -> None:
+    def reset(self, chosen: NDArray[Any]) -> None:
         self._game.reset(self._tiles, chosen[None])
 
 
@@ -118,33 +118,33 @@ class _Threads:
         self._game = drill.cuda_game()
         self._state = self._game.new(16, seed, practice=True)
 
-    def observe(self) -> NDArray:
+    def observe(self) -> NDArray[Any]:
         return self._game.observe(self._state).copy_to_host()
 
-    def terms(self) -> NDArray:
+    def terms(self) -> NDArray[Any]:
         return self._game.terms(self._state).copy_to_host()
 
-    def mask(self) -> NDArray:
+    def mask(self) -> NDArray[Any]:
         return self._game.mask(self._state).copy_to_host() != 0
 
-    def actions(self, who: str) -> NDArray:
+    def actions(self, who: str) -> NDArray[Any]:
         return self._game.actions(self._state, who).copy_to_host()
 
-    def decide(self, actions: NDArray) -> None:
+    def decide(self, actions: NDArray[Any]) -> None:
         self._state[self._game.rows["action"]] = self._to_device(actions.view(np.uint32))
         self._game.decide(self._state)
 
     def tick(self) -> None:
         self._game.tick(self._state)
 
-    def words(self) -> NDArray:
+    def words(self) -> NDArray[Any]:
         return self._game.words(self._state)
 
-    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+    def status(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         terminated, winner = self._game.status(self._state).copy_to_host()
         return terminated != 0, winner, self.words()[:, self._game.rows["ticks"].start].view(np.int32)
 
-    def reset(self, chosen: NDArray) -> None:
+    def reset(self, chosen: NDArray[Any]) -> None:
         self._game.reset(self._state, self._to_device(chosen.astype(np.uint8)))
 
 

@@ -47,7 +47,7 @@ def trace_wgsl(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _largest(a: NDArray, b: NDArray) -> float:
+def _largest(a: NDArray[Any], b: NDArray[Any]) -> float:
     """The largest difference between two arrays of floats; infinite where only one of two is a number."""
     with np.errstate(invalid="ignore"):
         apart = np.abs(a.astype(np.float64) - b)
@@ -55,7 +55,7 @@ def _largest(a: NDArray, b: NDArray) -> float:
     return float(np.max(np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf)), initial=0.0))
 
 
-def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
+def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray[Any], int]:
     """u32 `[n, words]`: every state of 16 games in which a decision is to be carried out, its action in it; and how
     many episodes ended.
     """
@@ -75,20 +75,20 @@ def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
     return found[rows], episodes
 
 
-def _split(spec: Any, words: NDArray) -> tuple[NDArray, NDArray]:
+def _split(spec: Any, words: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The floats and the whole numbers of states u32 `[words, n]`."""
     kinds = [field.type for field in spec.fields for _ in range(field.words)]
     real = np.array([kind == "f32" for kind in kinds])
     return words[real].view(np.float32), words[~real].view(np.int32)
 
 
-def _on_processor(game: CpuGame, states: NDArray) -> dict[str, NDArray]:
+def _on_processor(game: CpuGame, states: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """What every verb makes of the states, the game as the last axis: f32 and i32 arrays by name."""
     lanes = np.empty((len(states) // LANES, states.shape[1], LANES), np.uint32)
     to_lanes(states, np.arange(len(states)), lanes)
     tiles = lanes.reshape(-1).view(game.dtype)
 
-    def last(values: NDArray) -> NDArray:
+    def last(values: NDArray[Any]) -> NDArray[Any]:
         return np.moveaxis(values, 0, -2).reshape(*values.shape[1:-1], len(states))
 
     found = {"observe": last(game.observe(tiles)), "terms": last(game.terms(tiles))}
@@ -108,7 +108,7 @@ def _on_processor(game: CpuGame, states: NDArray) -> dict[str, NDArray]:
     return found
 
 
-def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, NDArray]]:
+def _on_webgpu(drill: CompiledDrill, states: NDArray[Any]) -> tuple[str, dict[str, NDArray[Any]]]:
     """The adapter, and the same arrays from there."""
     spec, n = drill.spec, len(states)
     sides, n_terms, n_actions = spec.sides, len(spec.terms), spec.n_actions
@@ -130,7 +130,7 @@ def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, ND
     later = [("random", "drawn", "spare", "random"), ("reset", "fresh", "spare", "all")]
     later.append(("turn", "after", "spare_terms", "ends"))
     passes += [Pass(*step) for step in later]
-    buffers: dict[str, NDArray] = {name: np.zeros((count, n), np.uint32) for name, count in rows.items()}
+    buffers: dict[str, NDArray[Any]] = {name: np.zeros((count, n), np.uint32) for name, count in rows.items()}
     buffers |= dict.fromkeys(("state", "drawn", "fresh", "after"), words)
     buffers |= {"spare_terms": buffers["terms"], "all": np.ones(n, np.uint32)}
     results = [name for name in (*rows, "fresh", "after") if name != "spare"]
@@ -138,7 +138,7 @@ def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, ND
     found = {name: raw[name].reshape(-1, n) for name in results}
     fresh, fresh_whole = _split(spec, found.pop("fresh"))
     after, after_whole = _split(spec, found.pop("after"))
-    shaped: dict[str, NDArray] = {name: values.view(np.int32) for name, values in found.items()}
+    shaped: dict[str, NDArray[Any]] = {name: values.view(np.int32) for name, values in found.items()}
     shaped["observe"] = found["observe"].view(np.float32).reshape(sides, -1, n)
     shaped["terms"] = found["terms"].view(np.float32).reshape(sides, -1, n)[:, :n_terms]
     if spec.masked:

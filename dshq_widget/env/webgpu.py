@@ -54,7 +54,7 @@ class Job:
     source: str
     games: int
     ticks: int
-    buffers: Mapping[str, NDArray]
+    buffers: Mapping[str, NDArray[Any]]
     passes: Sequence[Pass]
     results: Sequence[str]
 
@@ -65,7 +65,7 @@ def find_chromium() -> str | None:
     return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def run(job: Job) -> tuple[str, dict[str, NDArray]]:
+def run(job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
     """(the adapter, the results as flat u32 arrays). Raises RuntimeError where there is no WebGPU, or where it refuses
     the job.
     """
@@ -86,7 +86,7 @@ def _adapter() -> Any:
     return min(found, key=lambda adapter: adapter.info["adapter_type"] == "CPU", default=None)
 
 
-def _in_wgpu(adapter: Any, job: Job) -> tuple[str, dict[str, NDArray]]:
+def _in_wgpu(adapter: Any, job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
     import wgpu
 
     device = adapter.request_device_sync(required_limits={name: adapter.limits[name] for name in BUFFER_LIMITS})
@@ -129,7 +129,7 @@ def _in_wgpu(adapter: Any, job: Job) -> tuple[str, dict[str, NDArray]]:
     return f"wgpu {wgpu.__version__}, {info['backend_type']}: {info['device']}", results
 
 
-def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray]]:
+def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
     from playwright.sync_api import Error, sync_playwright
 
     work = {

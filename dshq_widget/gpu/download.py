@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Download:
         self._under_way = True
         return True
 
-    def take(self, wait: bool = False) -> dict[str, NDArray] | None:
+    def take(self, wait: bool = False) -> dict[str, NDArray[Any]] | None:
         """A copy of the set; None if there is none or, unless `wait`, while it is still being copied."""
         if not self._under_way:
             return None

@@ -30,7 +30,7 @@ class DeviceGames(Protocol):
     action: Tensor
     """Actions of the next decision: i32 `[sides, n]`, written by the players; new episodes may overwrite it."""
 
-    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+    def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
         ...
 
@@ -69,11 +69,11 @@ class DeviceGames(Protocol):
         """New episodes where u8 `[n]` is not zero."""
         ...
 
-    def words(self) -> NDArray:
+    def words(self) -> NDArray[Any]:
         """Every game's state, u32 `[n, words]`, on the host: waits for the device."""
         ...
 
-    def restore(self, words: NDArray) -> None:
+    def restore(self, words: NDArray[Any]) -> None:
         """Restore what `words` returned."""
         ...
 
@@ -128,7 +128,7 @@ class CudaGames:
                 self._streams[stream] = cuda.external_stream(stream)  # numba prepares launches for each stream object
             self.game.stream = self._streams[stream] if stream else 0
 
-    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+    def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         self.state.zero_()
         self.state[self.game.rows["rng_key"].start] = torch.from_numpy(keys.view(np.int32)).to(self.device)
         self.state[self.game.rows["practice"].start] = 1
@@ -166,10 +166,10 @@ class CudaGames:
     def reset(self, chosen: Tensor) -> None:
         self.game.reset(self.numba_state, self.array(chosen))
 
-    def words(self) -> NDArray:
+    def words(self) -> NDArray[Any]:
         return np.ascontiguousarray(self.state.cpu().numpy().T).view(np.uint32)
 
-    def restore(self, words: NDArray) -> None:
+    def restore(self, words: NDArray[Any]) -> None:
         self.state.copy_(torch.from_numpy(np.array(words.T, order="C").view(np.int32)))
 
     def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
@@ -202,7 +202,7 @@ class CpuGames:
         self._repeat = drill.spec.action_repeat
         self.action = torch.zeros((drill.spec.sides, n), dtype=torch.int32)
 
-    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+    def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         self.tiles["rng_key"], self.tiles["rng_count"] = keys.reshape(-1, LANES), 0
         self.tiles["practice"] = 1
         self.game.reset(self.tiles, np.ones((len(self.tiles), LANES), np.uint8))
@@ -236,10 +236,10 @@ class CpuGames:
     def reset(self, chosen: Tensor) -> None:
         self.game.reset(self.tiles, chosen.numpy().reshape(-1, LANES))
 
-    def words(self) -> NDArray:
+    def words(self) -> NDArray[Any]:
         return self.game.words(self.tiles)
 
-    def restore(self, words: NDArray) -> None:
+    def restore(self, words: NDArray[Any]) -> None:
         self._words[:] = words.reshape(len(self.tiles), LANES, -1).transpose(0, 2, 1)
 
     def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
@@ -249,6 +249,6 @@ class CpuGames:
         self._words[where // LANES, KEPT_WORDS:, where % LANES] = given[KEPT_WORDS:].T
 
 
-def _put(out: Tensor, tiles: NDArray) -> None:
+def _put(out: Tensor, tiles: NDArray[Any]) -> None:
     """`[tiles, ..., 16]` into `[..., n]`."""
     out.numpy()[...] = np.moveaxis(tiles, 0, -2).reshape(out.shape)

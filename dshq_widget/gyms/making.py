@@ -89,7 +89,7 @@ def _readable(env: gym.Env) -> gym.Env:
     return gym.wrappers.FlattenObservation(env)
 
 
-def _is_picture(space: gym.Space) -> bool:
+def _is_picture(space: gym.Space[Any]) -> bool:
     if not isinstance(space, gym.spaces.Box) or space.dtype != np.uint8 or len(space.shape) not in (2, 3):
         return False
     return min(space.shape[:2]) >= SMALLEST_PICTURE and (len(space.shape) == 2 or space.shape[2] in (1, 3))

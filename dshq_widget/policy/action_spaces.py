@@ -59,7 +59,7 @@ class Actions:
     high: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, space: Space) -> Actions:
+    def of(cls, space: Space[Any]) -> Actions:
         """Raises GymError for an unsupported space."""
         from gymnasium import spaces
 
@@ -118,7 +118,7 @@ class Actions:
         return sum(self.sizes) if self.sizes else 2 * len(self.low)
 
     @property
-    def bounded(self) -> NDArray:
+    def bounded(self) -> NDArray[Any]:
         """bool `[k]`: which numbers of a box have both bounds."""
         return np.isfinite(self.low) & np.isfinite(self.high)
 
@@ -127,7 +127,9 @@ class Actions:
         if self.kind == "box" and distribution == "beta" and not self.bounded.all():
             raise GymError("action_distribution=beta needs bounded actions: use gaussian")
 
-    def draw(self, outputs: NDArray, distribution: str, rng: np.random.Generator, greedy: bool = False) -> NDArray:
+    def draw(
+        self, outputs: NDArray[Any], distribution: str, rng: np.random.Generator, greedy: bool = False
+    ) -> NDArray[Any]:
         """Actions f32 `[N, k]` from outputs f32 `[N, outputs]`; `greedy` takes the likeliest option or the mean."""
         if self.kind != "box":
             noise = np.float32(0) if greedy else rng.gumbel(size=outputs.shape).astype(np.float32)
@@ -142,7 +144,7 @@ class Actions:
         drawn = alpha / (alpha + beta) if greedy else rng.beta(alpha, beta)
         return np.clip(drawn, EDGE, 1 - EDGE).astype(np.float32)
 
-    def to_environment(self, drawn: NDArray, distribution: str) -> NDArray:
+    def to_environment(self, drawn: NDArray[Any], distribution: str) -> NDArray[Any]:
         """Convert actions f32 `[N, k]` for N environments."""
         if self.kind == "choice":
             return drawn[:, 0].astype(np.int64) + self.start

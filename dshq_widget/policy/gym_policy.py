@@ -46,7 +46,7 @@ class GymPolicy(Policy):
         super().__init__(layers, activation, weights[: len(weights) - len(self._trunk)], metadata)
         self.spec, self.weights = spec, weights
 
-    def forward(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+    def forward(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[..., n_actions]` and values f32 `[...]`."""
         pixels = self.spec.pixels
         if not pixels:
@@ -59,11 +59,11 @@ class GymPolicy(Policy):
 
     def act(
         self,
-        obs: NDArray,
+        obs: NDArray[Any],
         rng: np.random.Generator | None = None,
         greedy: bool = False,
-        mask: NDArray | None = None,
-    ) -> NDArray:
+        mask: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
         """The environment's action for one observation, or for `[N, ...]` of them; there are no masks."""
         if mask is not None:
             raise ValueError("policies for Gymnasium environments do not support action masks: leave mask out")
@@ -74,7 +74,7 @@ class GymPolicy(Policy):
         )
         return taken[0] if single else taken
 
-    def with_weights(self, weights: NDArray) -> Self:
+    def with_weights(self, weights: NDArray[Any]) -> Self:
         """See `Policy.with_weights`."""
         spec = self.spec
         return type(self)(spec.layers, spec.activation, weights, self.environment, self.distribution, self.metadata)

@@ -12,6 +12,7 @@ import os
 import tempfile
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from dshq_widget.runtime.budget import memory_available
 
@@ -76,7 +77,7 @@ class SharedBlock:
         """Address of byte 0 in this process."""
         return self._open_bytes().ctypes.data
 
-    def array(self, dtype, shape, offset: int = 0) -> np.ndarray:
+    def array(self, dtype: DTypeLike, shape: int | tuple[int, ...], offset: int = 0) -> np.ndarray:
         """A view, not a copy, of `shape` items of `dtype` from byte `offset` on. ValueError when it does not fit."""
         view_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
         if offset < 0 or offset + view_bytes > self.nbytes:

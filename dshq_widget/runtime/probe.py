@@ -7,14 +7,15 @@ and holds the interpreter lock), FILL {block, value} (writes every byte, answers
 
 import os
 import time
+from typing import Any
 
 import numpy as np
 
-from dshq_widget.runtime.process import role
+from dshq_widget.runtime.process import Channel, role
 
 
 @role
-def run(channel, config: dict, blocks: dict) -> None:
+def run(channel: Channel, config: dict[str, Any], blocks: dict[str, Any]) -> None:
     """Announces itself with READY {pid, nice, config}, then executes commands until the channel closes."""
     channel.send({"type": "READY", "pid": os.getpid(), "nice": os.nice(0), "config": config})
     while not channel.closed:
@@ -22,7 +23,7 @@ def run(channel, config: dict, blocks: dict) -> None:
             _obey(channel, command, blocks)
 
 
-def _obey(channel, command: dict, blocks: dict) -> None:
+def _obey(channel: Channel, command: dict[str, Any], blocks: dict[str, Any]) -> None:
     match command["type"]:
         case "ECHO":
             channel.send(command)
@@ -45,12 +46,12 @@ def _obey(channel, command: dict, blocks: dict) -> None:
             raise ValueError(f"unknown probe command {unknown}; the list is in {__name__}")
 
 
-def _spin(channel, seconds: float) -> None:
+def _spin(channel: Channel, seconds: float) -> None:
     """One compiled call of about that many seconds; sends SPINNING before it begins."""
     from numba import njit  # Imported here, so that a probe that does not spin starts at once.
 
     @njit(nogil=True)
-    def turn(n):
+    def turn(n: int) -> np.uint64:
         x = np.uint64(1)
         for _ in range(n):
             x ^= x << np.uint64(13)

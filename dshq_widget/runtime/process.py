@@ -24,7 +24,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.own_modules import look_in
@@ -56,7 +56,7 @@ class Channel:
         self._inbox = bytearray(unread)
         self._outbox = bytearray()
         self._outbox_lock = threading.Lock()
-        self._commands: deque[dict] = deque()
+        self._commands: deque[dict[str, Any]] = deque()
         self._arrived = threading.Event()
         self._closed = False
         self._progress = 0
@@ -68,7 +68,7 @@ class Channel:
         """True once the parent has asked to stop: the role should return soon."""
         return self._closed
 
-    def send(self, message: dict) -> bool:
+    def send(self, message: dict[str, Any]) -> bool:
         """Queues a JSON-able message and never blocks; False when 1 MB waits unread and the message was dropped.
 
         Raises ValueError for a message that is too large. Use shared blocks for arrays.
@@ -84,7 +84,7 @@ class Channel:
             self._write()
         return True
 
-    def poll(self, timeout: float = 0.0) -> list[dict]:
+    def poll(self, timeout: float = 0.0) -> list[dict[str, Any]]:
         """Commands that arrived, oldest first, waiting up to `timeout` seconds for the first. Call it in every turn."""
         deadline = time.monotonic() + timeout
         self._progress += 1

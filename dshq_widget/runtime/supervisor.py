@@ -5,6 +5,8 @@ that started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be call
 once, unless it says otherwise. Callbacks run on the supervisor's thread: they should be short.
 """
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import functools
@@ -23,6 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import psutil
 
@@ -76,16 +79,27 @@ class Exit:
 class Child:
     """Handle of one supervised role; it survives replacements (`generation` counts them)."""
 
-    def __init__(self, supervisor, role, config, blocks, on_message, on_exit, threads, restart, stuck_seconds):
-        self.role: str = role
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        role: str,
+        config: dict[str, Any],
+        blocks: Mapping[str, SharedBlock],
+        on_message: Callable[[Child, dict[str, Any]], None] | None,
+        on_exit: Callable[[Child, Exit], None] | None,
+        threads: int,
+        restart: Restart | None,
+        stuck_seconds: float,
+    ) -> None:
+        self.role = role
         self.generation = 0
         self.health = "starting"
-        self._supervisor: Supervisor = supervisor
+        self._supervisor = supervisor
         self._config, self._blocks, self._threads = config, blocks, threads
         self._on_message, self._on_exit = on_message, on_exit
-        self._restart: Restart | None = restart
+        self._restart = restart
         self._restarts: deque[float] = deque()  # times
-        self._stuck_seconds: float = stuck_seconds
+        self._stuck_seconds = stuck_seconds
         self._run: _Run | None = None
         self._stopping = False
         self._signals: deque[tuple[float, signal.Signals]] = deque()  # (due time, signal) while it does not stop
@@ -114,11 +128,11 @@ class Child:
         run = self._run
         return run.progress if run else 0
 
-    def send(self, message: dict) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Queue a JSON-able command with a `type`; it is dropped if the child has ended."""
         self._supervisor._ask(self._queue, json.dumps(message).encode() + b"\n")
 
-    def amend(self, changes: dict) -> None:
+    def amend(self, changes: dict[str, Any]) -> None:
         """Change the configuration of a process that replaces this one."""
         self._config = {**self._config, **json.loads(json.dumps(changes))}
 
@@ -146,7 +160,7 @@ class Child:
         if self._run:
             self._run.queue(line)
 
-    def _hear(self, message: dict) -> None:
+    def _hear(self, message: dict[str, Any]) -> None:
         self._supervisor._safely(self._on_message, self, message)
 
     def _stop(self, timeout: float) -> None:
@@ -176,7 +190,7 @@ class Child:
             self.health = health
             self._hear({"type": "HEALTH", "health": health})
 
-    def _reap(self, run: "_Run") -> None:
+    def _reap(self, run: _Run) -> None:
         self._supervisor._safely(run.close)
         status, tail = run.process.returncode, run.tail.decode(errors="replace")
         expected = self._stopping or status == 0
@@ -206,13 +220,21 @@ class Child:
 class _Run:
     """One process of a child, with its three pipes; lives on the supervisor's thread."""
 
-    def __init__(self, supervisor, role, config, blocks, threads, on_message):
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        role: str,
+        config: dict[str, Any],
+        blocks: Mapping[str, SharedBlock],
+        threads: int,
+        on_message: Callable[[dict[str, Any]], None],
+    ) -> None:
         self.last_beat = self._last_progress = time.monotonic()
         self.progress = 0
         self._used = 0.0  # processor seconds at the last progress
-        self.failure: dict = {}  # its FAILED message
+        self.failure: dict[str, Any] = {}  # its FAILED message
         self.tail = bytearray()  # the end of what it printed
-        self._supervisor: Supervisor = supervisor
+        self._supervisor = supervisor
         self._on_message = on_message
         self._beaten = False
         self._inbox = bytearray()  # commands it has yet to read
@@ -323,9 +345,9 @@ class _Run:
 class Supervisor:
     """Starts children and supervises them until `close`, or until this process ends."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._owner = os.getpid()
-        self._requests: SimpleQueue = SimpleQueue()
+        self._requests: SimpleQueue[Any] = SimpleQueue()
         self._selector = selectors.DefaultSelector()
         self._children: set[Child] = set()
         self._closing = False
@@ -338,9 +360,9 @@ class Supervisor:
     def start(
         self,
         role: str,
-        config: dict | None = None,
+        config: dict[str, Any] | None = None,
         blocks: Mapping[str, SharedBlock] | None = None,
-        on_message: Callable[[Child, dict], None] | None = None,
+        on_message: Callable[[Child, dict[str, Any]], None] | None = None,
         on_exit: Callable[[Child, Exit], None] | None = None,
         threads: int = 1,
         restart: Restart | None = None,
@@ -370,7 +392,7 @@ class Supervisor:
             self._thread.join(timeout + TERM_GRACE_SECONDS + 1.0)
         atexit.unregister(self.close)
 
-    def _ask(self, function: Callable, *arguments, last: bool = False) -> bool:
+    def _ask(self, function: Callable[..., Any], *arguments: Any, last: bool = False) -> bool:
         """Call `function` on the supervisor's thread; False if it is closed, RuntimeError in a forked copy."""
         if os.getpid() != self._owner:
             raise RuntimeError("this is a fork of the process that owns the supervisor; make a new Supervisor here")
@@ -438,7 +460,7 @@ class Supervisor:
         for child in list(self._children):
             child._stop(timeout)
 
-    def _watch(self, fd: int, event: int, function: Callable) -> None:
+    def _watch(self, fd: int, event: int, function: Callable[..., Any]) -> None:
         if fd not in self._selector.get_map():
             self._selector.register(fd, event, function)
 
@@ -446,7 +468,7 @@ class Supervisor:
         if fd in self._selector.get_map():
             self._selector.unregister(fd)
 
-    def _safely(self, function: Callable | None, *arguments) -> None:
+    def _safely(self, function: Callable[..., Any] | None, *arguments: Any) -> None:
         """Call it; an exception is logged and does not end the thread, because that would kill every child."""
         if function is None:
             return

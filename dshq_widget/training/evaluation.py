@@ -14,8 +14,8 @@ from dshq_widget.training.any_drill import compiled, with_rules
 
 if TYPE_CHECKING:
     from dshq_kernels.play.rollout import Player
+    from dshq_kernels.search.matches import Searching
     from dshq_widget.policy.checkpoint import Checkpoint
-    from dshq_widget.policy.search import Searching
 
 MATCHES = 500
 log = logging.getLogger(__name__)

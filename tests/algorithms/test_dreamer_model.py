@@ -150,7 +150,7 @@ class TestBehaviour:
 
 
 def normed(x: np.ndarray, module: torch.nn.LayerNorm) -> np.ndarray:
-    spread = np.sqrt(x.var(-1, keepdims=True) + layers.EPSILON)
+    spread = np.sqrt(x.var(-1, keepdims=True) + sizes.EPSILON)
     return (x - x.mean(-1, keepdims=True)) / spread * module.weight.detach().numpy() + module.bias.detach().numpy()
 
 

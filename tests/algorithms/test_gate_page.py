@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.gate.components import CHUNKS, TYPES
+from dshq_widget.algorithms.gate.components import TYPES
 from dshq_widget.algorithms.gate.gate import SimulationGate, sends
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import CHUNKS
 from tests.harness.browser.page_code import in_node
 
 STATES = 300

@@ -1,6 +1,7 @@
 """The hub of `make hub` without a browser: a server with its share, the league behind its login, and nothing left."""
 
 import asyncio
+import shutil
 import stat
 import subprocess
 import sys
@@ -147,6 +148,6 @@ def test_a_hub_that_hangs_leaves_nothing(proxy: None, tmp_path: Path, monkeypatc
 
 def test_without_the_proxy_it_says_what_to_do(monkeypatch, tmp_path: Path):
     monkeypatch.setattr(demo, "HERE", tmp_path / "a" / "b")
-    monkeypatch.setattr(demo.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(HubError, match="npm"):
         Hub(tmp_path)

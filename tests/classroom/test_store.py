@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dshq_widget.classroom.errors import LeagueError
+
 pytest.importorskip("sqlalchemy")
 
 import sqlalchemy as sql
@@ -16,7 +18,6 @@ from dshq_widget.classroom.store import (
     OPEN,
     PLAYING,
     Anchor,
-    LeagueError,
     Outcome,
     Store,
     User,

@@ -16,7 +16,7 @@ import pytest
 from dshq_widget.cli import drill_argument, main
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
-from dshq_widget.env.check import Finding
+from dshq_widget.env.check_subject import Finding
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.evaluate import evaluate_alone, opponent, references

@@ -1,5 +1,6 @@
 """What `dshq doctor` says of a GPU: what one would add, what is missing beside it."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -12,15 +13,15 @@ def nvidia(monkeypatch):
     """A driver that answers so: (exit status, name)."""
 
     def answers(status: int, name: str) -> None:
-        monkeypatch.setattr(doctor.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+        monkeypatch.setattr(shutil, "which", lambda tool: f"/usr/bin/{tool}")
         done = subprocess.CompletedProcess([], status, name, "")
-        monkeypatch.setattr(doctor.subprocess, "run", lambda *_, **__: done)
+        monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
 
     return answers
 
 
 def test_without_one_it_says_what_it_would_add(monkeypatch):
-    monkeypatch.setattr(doctor.shutil, "which", lambda tool: None)
+    monkeypatch.setattr(shutil, "which", lambda tool: None)
     name, ok, value, advice = doctor._gpu()
     assert (name, ok, value) == ("GPU", True, "none found")
     assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/gpu.md" in advice

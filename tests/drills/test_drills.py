@@ -12,7 +12,8 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills, get
-from dshq_widget.env.check import CHECKS, Impossible, Subject
+from dshq_widget.env.check import CHECKS
+from dshq_widget.env.check_subject import Impossible, Subject
 from dshq_widget.training.trainer import Trainer
 
 

@@ -12,7 +12,8 @@ from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
-from dshq_widget.env.check import CHECKS, Subject, inspect, suite
+from dshq_widget.env.check import CHECKS, inspect, suite
+from dshq_widget.env.check_subject import Subject
 from tests.harness.command import process
 from tests.harness.games.drill_page import LESSON
 from tests.harness.games.toy_drills import Race

@@ -11,7 +11,8 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Observation, rule
-from dshq_widget.env.check import Subject, inspect
+from dshq_widget.env.check import inspect
+from dshq_widget.env.check_subject import Subject
 from dshq_widget.env.making import make, make_parallel, make_vec
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy

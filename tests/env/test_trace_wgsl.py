@@ -1,6 +1,7 @@
 """The rules as WGSL, on whatever WebGPU is at hand: one decision from equal states ends where the processor's does."""
 
 import dataclasses
+import importlib.util
 import json
 
 import pytest
@@ -19,7 +20,7 @@ SOON = ("bandit", "cartpole")
 
 
 def needs_webgpu() -> bool:
-    return webgpu.find_chromium() is None and webgpu.find_spec("wgpu") is None
+    return webgpu.find_chromium() is None and importlib.util.find_spec("wgpu") is None
 
 
 pytestmark = pytest.mark.skipif(needs_webgpu(), reason="no Chromium and no wgpu")

@@ -28,7 +28,8 @@ from dshq_widget.drills import drills
 from dshq_widget.gpu import graphs
 from dshq_widget.gpu.download import Download
 from dshq_widget.gpu.games import CpuGames, make_games
-from dshq_widget.gpu.play import Play, Rollout, draw, groups_of
+from dshq_widget.gpu.play import Play, draw, groups_of
+from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.device_play import GAMMA, LAMBDA, LENGTH, host, start

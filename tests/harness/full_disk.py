@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from dshq_widget.files import atomic
-
 
 class Filling(io.FileIO):
     """Takes `left` bytes, the last of them perhaps in a short write, then none."""
@@ -37,5 +35,5 @@ def full_after(nbytes: int) -> Iterator[None]:
         return (io.BufferedRandom if "+" in mode else io.BufferedWriter)(raw, 256)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atomic.os, "fdopen", fdopen)
+        patch.setattr(os, "fdopen", fdopen)
         yield

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.backends.wasm import STACK_TOP, verb_names
+from dshq_kernels.backends.cpu import verb_names
+from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_kernels.network.gradient import SUMS, learn_scratch
 from dshq_kernels.network.mlp import ITEMS, MEAN, MEMORY, make_plan, pack, play_scratch
 from dshq_kernels.network.pairs import ENTRIES

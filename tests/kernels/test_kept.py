@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def test_what_killed_writers_left_is_removed_after_a_day_and_a_failed_one_leaves
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(folders.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
         folders.write_whole(tmp_path / "a.py", b"newer")
     assert (tmp_path / "a.py").read_bytes() == b"whole"
@@ -192,7 +193,7 @@ def test_files_with_functions_on_disk_have_them_kept_there():
 def test_a_temporary_folder_must_be_ones_own(tmp_path: Path, monkeypatch):
     monkeypatch.delenv("DSHQ_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     expected = tmp_path / f"dshq-{os.getuid()}"
     assert folders.cache_dir() == expected
     assert expected.stat().st_mode & 0o777 == 0o700
@@ -215,7 +216,7 @@ def test_without_any_folder_the_error_says_what_to_set(monkeypatch):
 
     folders._of_this_process.cache_clear()
     monkeypatch.setenv("DSHQ_CACHE_DIR", "/proc/nowhere")
-    monkeypatch.setattr(folders.tempfile, "gettempdir", nowhere)
-    monkeypatch.setattr(folders.tempfile, "mkdtemp", nowhere)
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    monkeypatch.setattr(tempfile, "mkdtemp", nowhere)
     with pytest.raises(RuntimeError, match="Set TMPDIR or DSHQ_CACHE_DIR"):
         folders.cache_dir()

@@ -10,8 +10,8 @@ import pytest
 from dshq_widget.cli.main import main
 from dshq_widget.contract.game_spec import Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
-from dshq_widget.learning.telemetry.metrics_file import flat_name, read_metrics
-from dshq_widget.learning.telemetry.writers import NO_EVENTS, Logs, columns, full_name
+from dshq_widget.learning.telemetry.metrics_file import read_metrics
+from dshq_widget.learning.telemetry.writers import NO_EVENTS, Logs, columns, flat_name, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.specs import NOTHING

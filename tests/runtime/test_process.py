@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from jupyter_client import KernelManager
+from jupyter_client.manager import KernelManager
 
 KERNEL = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_kernel.py")
 PATIENCE = 300.0  # seconds that a loaded machine may take for what takes a quarter of one

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import psutil
 import pytest
-from jupyter_client import KernelManager
+from jupyter_client.manager import KernelManager
 
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import PATIENCE, ROOT, SMALL, Family, Kernel, until

@@ -1,6 +1,7 @@
 """Runs that outlive their kernel: which may be gone on with, and which are left alone."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -100,7 +101,7 @@ def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(saved_runs.fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse)
 
 
 def test_without_locks_a_living_process_keeps_its_run(tmp_path: Path, monkeypatch):

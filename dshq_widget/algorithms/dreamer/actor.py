@@ -38,7 +38,7 @@ class Actor:
         """Any action, each as likely."""
         return torch.from_numpy(self.rng.integers(0, self.games.n_actions, self.games.n))
 
-    def step(self, choose: Choose) -> NDArray:
+    def step(self, choose: Choose) -> NDArray[Any]:
         """One row: draw, choose, write, commit, decide. Returns the games' stats."""
         slot, games = self.ring.obs_slot(), self.games
         games.draw(slot.numpy())
@@ -63,7 +63,7 @@ class Actor:
                 return found
         return None
 
-    def state(self) -> dict[str, NDArray]:
+    def state(self) -> dict[str, NDArray[Any]]:
         """Games and generator, for an exact continuation; the ring: see replay_file.py."""
         return self.games.state() | {"train.dreamer.draws": pack_generator(self.rng)}
 

@@ -26,9 +26,9 @@ EPISODES = 64
 class Played:
     """Of the first episode of each game: returns f64 without potentials, lengths in decisions, winners +1, 0, -1."""
 
-    returns: NDArray
-    lengths: NDArray
-    winners: NDArray
+    returns: NDArray[Any]
+    lengths: NDArray[Any]
+    winners: NDArray[Any]
 
 
 def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: str, repeat: int = 1) -> Played:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,13 @@ from dshq_widget.env.batch import Batch
 class Arrival:
     """What arrives with the frames, each `[n]`: see pixels/ring.py."""
 
-    reward: NDArray
+    reward: NDArray[Any]
     """f32: what the decision before brought; 0 where an episode begins."""
-    is_first: NDArray
+    is_first: NDArray[Any]
     """bool: an episode begins here."""
-    continues: NDArray
+    continues: NDArray[Any]
     """f32: 0 where the episode was terminated, else 1, time-outs included."""
-    episode_id: NDArray
+    episode_id: NDArray[Any]
     """i32, rising by 1 at each beginning."""
 
 
@@ -65,18 +66,18 @@ class FrameGames:
         self.over = np.zeros(n, bool)
         self.arrival = Arrival(np.zeros(n, np.float32), np.ones(n, bool), np.ones(n, np.float32), np.zeros(n, np.int32))
         self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)
-        self.ended: NDArray = np.zeros(0)
+        self.ended: NDArray[Any] = np.zeros(0)
         """Returns of the episodes that ended with the last step, f64."""
-        self.lengths: NDArray = np.zeros(0)
+        self.lengths: NDArray[Any] = np.zeros(0)
         """Their lengths in decisions."""
-        self.results: NDArray = np.zeros(0, np.int32)
+        self.results: NDArray[Any] = np.zeros(0, np.int32)
         """Their winners: +1 for side 0."""
 
-    def draw(self, out: NDArray) -> None:
+    def draw(self, out: NDArray[Any]) -> None:
         """What side 0 of every game sees into `out`, u8 `[n, 1, 72, 20]`."""
         raster.draw_into(out, self.batch.game, self.batch.tiles, self._tones, self._view)
 
-    def step(self, actions: NDArray) -> NDArray:
+    def step(self, actions: NDArray[Any]) -> NDArray[Any]:
         """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead.
         Returns stats f64 (learning/telemetry/report.py).
         """
@@ -84,7 +85,7 @@ class FrameGames:
         reward, terminal, decided = np.zeros(self.n, np.float32), np.zeros(self.n, bool), 0
         given = np.zeros((self.n, batch.sides), np.int32)
         given[:, 0] = actions
-        kept: list[tuple[NDArray, NDArray]] = []
+        kept: list[tuple[NDArray[Any], NDArray[Any]]] = []
         for _ in range(self.repeat):
             if batch.sides == 2:
                 given[:, 1] = batch.scripted(self.opponent)[:, 1]
@@ -117,11 +118,11 @@ class FrameGames:
         )
         return stats
 
-    def stats(self) -> NDArray:
+    def stats(self) -> NDArray[Any]:
         """Sums over no episodes at all."""
         return empty_stats(self.n_terms)
 
-    def _closed(self, over: NDArray, decided: int) -> NDArray:
+    def _closed(self, over: NDArray[Any], decided: int) -> NDArray[Any]:
         """The stats of a step in which the games `over` ended."""
         stats = self.stats()
         stats[STATS.index("agent_steps")] = decided
@@ -137,7 +138,7 @@ class FrameGames:
             self._terms[over] = 0
         return stats
 
-    def state(self) -> dict[str, NDArray]:
+    def state(self) -> dict[str, NDArray[Any]]:
         """The games and what arrives next, for an exact continuation."""
         arrival = self.arrival
         running = np.column_stack([self._returns, self._decisions, self._terms])
@@ -148,7 +149,7 @@ class FrameGames:
             "train.arrival": np.stack([np.asarray(row, np.float64) for row in rows]),
         }
 
-    def restore(self, state: Mapping[str, NDArray]) -> bool:
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> bool:
         """Take over what `state` returned; False, and nothing changes, for another number of games or other rules."""
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if state["train.tiles"].shape != tiles.shape or state["train.arrival"].shape != (5, self.n):

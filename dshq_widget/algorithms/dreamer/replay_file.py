@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from dshq_widget.pixels.ring import FIELDS, ReplayRing
 PREFIX = "train.dreamer.ring."
 
 
-def packed(ring: ReplayRing) -> dict[str, NDArray]:
+def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
     """What the ring holds: frames compressed u8 `[bytes]`, each field `[slots, games]`, and the count of steps."""
     slots = min(ring.total, ring.capacity)
     rows = {name: row[:slots].numpy().copy() for name, row in ring.rows.items()}
@@ -27,7 +28,7 @@ def packed(ring: ReplayRing) -> dict[str, NDArray]:
     }
 
 
-def unpack(state: Mapping[str, NDArray], ring: ReplayRing) -> bool:
+def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing) -> bool:
     """Fill the ring with what `packed` returned; False, and nothing changes, where its shape is another one. Raises
     ValueError for frames that are not as many as the file says.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ class DreamerGames:
         self.due = 0.0
         """Steps that may be replayed."""
         self.replayed = self.played = 0
-        self._stats: list[NDArray] = []
+        self._stats: list[NDArray[Any]] = []
         self._decisions = 0
 
     def next(self, learner: object, config: TrainConfig, version: int) -> Sequences | None:
@@ -90,7 +91,7 @@ class DreamerGames:
     def forget_before(self, version: int) -> None:
         """Does nothing: all that was played is learned from."""
 
-    def state(self) -> dict[str, NDArray]:
+    def state(self) -> dict[str, NDArray[Any]]:
         """Ring, games, the player's memory and every generator, for an exact continuation."""
         return {
             **replay_file.packed(self.actor.ring),
@@ -100,7 +101,7 @@ class DreamerGames:
             COUNTS: np.array([self.due, self.replayed, self.played, self._decisions], np.float64),
         }
 
-    def restore(self, state: Mapping[str, NDArray]) -> None:
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state` returned. With another ring or another number of games, games begin anew, and the
         ring is filled again: `warn` says so.
         """

@@ -14,6 +14,7 @@ import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import CHUNKS, COLUMNS
 
 UNAFFORDABLE = -1.0
 """Gate signal, and expected reward, of a proposal that the queen cannot pay for."""
@@ -71,7 +72,7 @@ class SimulationGate:
     def evaluate_all(self, observation: Mapping[str, Any]) -> Judgements:
         """Judge every chunk and type at once. Raises ValueError for an observation that is not finite."""
         workers, protectors, energy, seconds = read(observation)
-        found = np.empty((len(parts.TYPES), parts.CHUNKS, len(parts.NAMES)))
+        found = np.empty((len(parts.TYPES), CHUNKS, len(parts.NAMES)))
         parts.measure_all(workers, protectors, energy, seconds, self.epsilon, found)
         expected, signal = self.judge(found)
         return Judgements(signal, expected, found)
@@ -101,10 +102,10 @@ def sends(gate_signal: float) -> bool:
 def check_proposal(spawn_chunk: Any, spawn_type: Any, nn_confidence: Any) -> tuple[int, int]:
     """(chunk, row of the type). Raises ValueError for a proposal that does not exist."""
     if isinstance(spawn_chunk, bool) or not isinstance(spawn_chunk, (int, np.integer)):
-        raise ValueError(f"spawn_chunk must be a whole number from 0 to {parts.CHUNKS - 1}, got {spawn_chunk!r:.60}")
-    if not 0 <= spawn_chunk < parts.CHUNKS:
+        raise ValueError(f"spawn_chunk must be a whole number from 0 to {CHUNKS - 1}, got {spawn_chunk!r:.60}")
+    if not 0 <= spawn_chunk < CHUNKS:
         raise ValueError(
-            f"spawn_chunk must be from 0 to {parts.CHUNKS - 1} (z * {parts.COLUMNS} + x on the map), got {spawn_chunk}"
+            f"spawn_chunk must be from 0 to {CHUNKS - 1} (z * {COLUMNS} + x on the map), got {spawn_chunk}"
         )
     if spawn_type not in parts.TYPES:
         raise ValueError(f"spawn_type must be 'energy' or 'combat', got {spawn_type!r:.60}")
@@ -124,10 +125,10 @@ def read(observation: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, float,
         )
     energy = float(observation["queen_energy"])
     seconds = np.asarray(observation.get("seconds_since_spawn", _NEVER), np.float64)
-    if not np.isfinite(energy) or seconds.shape != (parts.CHUNKS,) or not np.isfinite(seconds).all():
+    if not np.isfinite(energy) or seconds.shape != (CHUNKS,) or not np.isfinite(seconds).all():
         raise ValueError(
             "the observation must be finite: queen_energy a number, seconds_since_spawn "
-            f"{parts.CHUNKS} numbers; got {energy!r} and shape {seconds.shape}"
+            f"{CHUNKS} numbers; got {energy!r} and shape {seconds.shape}"
         )
     return _chunks(observation, "workers"), _chunks(observation, "protectors"), energy, seconds
 
@@ -138,12 +139,10 @@ def _chunks(observation: Mapping[str, Any], key: str) -> np.ndarray:
         not np.isfinite(given).all()
         or (given != np.floor(given)).any()
         or (given < -1).any()
-        or (given >= parts.CHUNKS).any()
+        or (given >= CHUNKS).any()
     ):
-        raise ValueError(
-            f"{key} must be chunks from 0 to {parts.CHUNKS - 1}, or -1 for the dead; got {given.tolist()!r:.80}"
-        )
+        raise ValueError(f"{key} must be chunks from 0 to {CHUNKS - 1}, or -1 for the dead; got {given.tolist()!r:.80}")
     return given.astype(np.int64)
 
 
-_NEVER = np.zeros(parts.CHUNKS)
+_NEVER = np.zeros(CHUNKS)

@@ -9,6 +9,7 @@ import numpy as np
 from dshq_widget.algorithms.gate import components as parts
 from dshq_widget.algorithms.gate.losses import Heads
 from dshq_widget.algorithms.gate.network import GateNetwork
+from dshq_widget.algorithms.gate.shape import CHUNKS
 
 
 class Proposal(NamedTuple):
@@ -24,7 +25,7 @@ class Proposal(NamedTuple):
     @property
     def action(self) -> int:
         """The drill's action that carries it out: type * 400 + chunk."""
-        return (parts.TYPES.index(self.kind) + 1) * parts.CHUNKS + self.chunk
+        return (parts.TYPES.index(self.kind) + 1) * CHUNKS + self.chunk
 
 
 WAIT = 0
@@ -47,7 +48,7 @@ def propose(
         chosen, fights = chunks.argmax(axis=1), combat >= 0.5
     else:
         cumulated = chunks.cumsum(axis=1)
-        chosen = (cumulated <= rng.random((n, 1)) * cumulated[:, -1:]).sum(axis=1).clip(max=parts.CHUNKS - 1)
+        chosen = (cumulated <= rng.random((n, 1)) * cumulated[:, -1:]).sum(axis=1).clip(max=CHUNKS - 1)
         fights = rng.random(n) < combat
     of_type = np.where(fights, combat, 1 - combat)
     sure = chunks[np.arange(n), chosen] * of_type

@@ -72,7 +72,7 @@ class Episodes:
         """Infinite: training episodes are the evaluation."""
         return math.inf
 
-    def play(self, blob: NDArray) -> None:
+    def play(self, blob: NDArray[Any]) -> None:
         """Does nothing, for the same reason."""
 
 
@@ -195,23 +195,23 @@ class GymGames:
         units = np.arange(len(samples.value))
         return Experience(samples, units, stats)
 
-    def _decide(self, learner: GymPPO, t: int) -> tuple[NDArray, NDArray]:
+    def _decide(self, learner: GymPPO, t: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs and values of what the environments show now, at decision t of the rollout."""
         return learner.look(self.obs)
 
-    def _values(self, learner: GymPPO, obs: NDArray, rows: NDArray) -> NDArray:
+    def _values(self, learner: GymPPO, obs: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Values f32 `[n]` of observations of the n environments in `rows`, bool `[N]`."""
         return learner.look(obs)[1]
 
-    def _begin(self, over: NDArray, t: int) -> None:
+    def _begin(self, over: NDArray[Any], t: int) -> None:
         """Where `over`, bool `[N]`, decision t of the rollout is the first one of an episode."""
 
-    def _samples(self, seen: NDArray, *rows: NDArray) -> GymSamples:
+    def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSamples:
         """Samples from observations `[T, N, ...]` and the other fields in their order, `[T, N, ...]` each."""
         obs, *others = (_units(field) for field in (seen, *rows))
         return GymSamples(obs if obs.dtype == np.uint8 else np.ascontiguousarray(obs.transpose(0, 2, 1)), *others)
 
-    def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
+    def _count(self, reward: NDArray[Any], over: NDArray[Any], stats: NDArray[Any]) -> None:
         """Add one step to the episodes, and finished episodes to the sums."""
         self.length += 1
         self.total += reward
@@ -229,11 +229,11 @@ class GymGames:
             stats[low], stats[high] = min(stats[low], found), max(stats[high], found)
         self.length[over], self.total[over] = 0, 0.0
 
-    def _lives(self, infos: Mapping[str, Any]) -> NDArray:
+    def _lives(self, infos: Mapping[str, Any]) -> NDArray[Any]:
         """Lives left in each Atari game, i64 `[N]`; 0 in other environments."""
         return np.array(infos["lives"] if self.atari else np.zeros(self.count), np.int64)
 
-    def _read(self, obs: Any) -> NDArray:
+    def _read(self, obs: Any) -> NDArray[Any]:
         """Observations as the network reads them; raises GymError if they are not finite."""
         read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
         if read.dtype != np.uint8 and not np.isfinite(read).all():
@@ -260,14 +260,14 @@ class GymGames:
         pids = [process.pid for process in multiprocessing.active_children()]
         return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
 
-    def state(self) -> dict[str, NDArray]:
+    def state(self) -> dict[str, NDArray[Any]]:
         """Empty: the environments' states cannot be saved; a continuation starts new episodes."""
         return {}
 
-    def restore(self, state: Mapping[str, NDArray]) -> None:
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Does nothing: there is no state."""
 
 
-def _units(values: NDArray) -> NDArray:
+def _units(values: NDArray[Any]) -> NDArray[Any]:
     """`[T, N, ...]` -> `[T * N / 16, 16, ...]`."""
     return np.ascontiguousarray(values.reshape(-1, LANES, *values.shape[2:]))

@@ -22,7 +22,7 @@ CHANCES = np.array([0.2, 0.7, 0.4])
 CHOSEN = np.array([0, 2, 1, 0, 1, 2])
 
 
-def upper(values: NDArray, counts: NDArray, t: int, c: float) -> NDArray:
+def upper(values: NDArray[Any], counts: NDArray[Any], t: int, c: float) -> NDArray[Any]:
     """The bound of each arm (UCB1 of Auer, Cesa-Bianchi and Fischer, 2002); infinite where it was never played."""
     with np.errstate(divide="ignore"):
         return np.where(counts > 0, values + c * np.sqrt(np.log(t) / np.where(counts > 0, counts, 1)), np.inf)

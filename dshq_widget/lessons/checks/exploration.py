@@ -41,7 +41,7 @@ def missing(
     return []
 
 
-def shares(choose: Callable[..., Any], values: NDArray, epsilon: float) -> NDArray | str:
+def shares(choose: Callable[..., Any], values: NDArray[Any], epsilon: float) -> NDArray[Any] | str:
     """How often each action is chosen, or what is wrong with an answer."""
     rng, counts = np.random.default_rng(11), np.zeros(len(values))
     for _ in range(TRIES):
@@ -151,7 +151,7 @@ def _promise(promise: Callable[..., Any]) -> str | None:
     return None
 
 
-def nats(p: NDArray) -> float:
+def nats(p: NDArray[Any]) -> float:
     """Entropy, the reference."""
     return float(-np.sum(p * np.log(np.maximum(p, 1e-300))))
 
@@ -179,7 +179,7 @@ def _entropy(entropy: Callable[..., Any]) -> str | None:
     return None
 
 
-def after(scores: NDArray, action: int, paid: float, coefficient: float, rate: float) -> NDArray:
+def after(scores: NDArray[Any], action: int, paid: float, coefficient: float, rate: float) -> NDArray[Any]:
     """Scores after one step, the reference."""
     p = np.exp(scores - scores.max())
     p /= p.sum()
@@ -191,7 +191,7 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
     scores = np.array([0.4, -0.3, 1.1])
     kept = scores.copy()
 
-    def moved(*given: float) -> NDArray | None:
+    def moved(*given: float) -> NDArray[Any] | None:
         answer = stepped(scores, 1, *given)
         return None if answer is None else np.asarray(answer, float)
 

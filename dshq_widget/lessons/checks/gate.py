@@ -73,14 +73,14 @@ def _survival(survival: Callable[..., Any]) -> str | None:
     return None
 
 
-def parts(n: int = 40) -> dict[str, NDArray]:
+def parts(n: int = 40) -> dict[str, NDArray[Any]]:
     """Components of proposals, drawn, `[n]` each."""
     rng = np.random.default_rng(3)
     drawn = [rng.random(n), rng.uniform(-1, 1, n), -0.4 * rng.random(n), rng.integers(2, size=n), 0.2 * rng.random(n)]
     return {name: np.asarray(values, float) for name, values in zip(components.NAMES, drawn, strict=True)}
 
 
-def judged(some: dict[str, NDArray], **settings: Any) -> tuple[NDArray, NDArray]:
+def judged(some: dict[str, NDArray[Any]], **settings: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Expected rewards and gate signals of components, by the gate itself."""
     table = np.stack([some[name] for name in components.NAMES], axis=-1)
     return SimulationGate(GateSettings(**settings)).judge(table)
@@ -177,7 +177,7 @@ def _rewards(training_rewards: Callable[..., Any]) -> str | None:
     return None
 
 
-def after(scores: NDArray, chunks: NDArray, advantages: NDArray, rate: float) -> NDArray:
+def after(scores: NDArray[Any], chunks: NDArray[Any], advantages: NDArray[Any], rate: float) -> NDArray[Any]:
     """Scores after one step, the reference."""
     p = np.exp(scores - scores.max())
     p /= p.sum()

@@ -18,13 +18,15 @@ REWARDS = np.array([1.0, 3.0, 2.5, -1.0, 0.5, 2.0, 4.0])
 BASELINE = 1.5
 
 
-def probabilities(scores: NDArray) -> NDArray:
+def probabilities(scores: NDArray[Any]) -> NDArray[Any]:
     """The softmax along the last axis."""
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
 
 
-def gradient(weights: NDArray, seen: NDArray, actions: NDArray, rewards: NDArray, baseline: float) -> NDArray:
+def gradient(
+    weights: NDArray[Any], seen: NDArray[Any], actions: NDArray[Any], rewards: NDArray[Any], baseline: float
+) -> NDArray[Any]:
     """The policy gradient `[numbers, actions]` of scores `seen @ weights`."""
     arrows = np.eye(weights.shape[1])[actions] - probabilities(seen @ weights)
     return seen.T @ (arrows * (rewards - baseline)[:, None]) / len(seen)

@@ -30,7 +30,9 @@ class Counting:
         """f32 `[games, 2]`."""
         return np.stack([np.arange(GAMES), self.count], 1).astype(np.float32)
 
-    def step(self, action: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict[str, Any]]:
+    def step(
+        self, action: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """As a Gymnasium vector environment that begins the next episode in the same step."""
         self.count = self.count + 1
         terminated, truncated = self.count == [2, 99, 99], self.count == [99, 3, 99]
@@ -48,19 +50,19 @@ class Counting:
 class Player:
     """Chooses by what it sees; the value of an observation (game, count) is 1 + game + count / 10."""
 
-    def choose(self, obs: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def choose(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Actions, their log-probabilities, values."""
         action = (obs.sum(1) % 2).astype(np.int64)
         return action, (-0.1 - 0.2 * action).astype(np.float32), self.value(obs)
 
-    def value(self, obs: NDArray) -> NDArray[np.float32]:
+    def value(self, obs: NDArray[Any]) -> NDArray[np.float32]:
         """f32 `[games]`."""
         return (1 + obs[:, 0] + 0.1 * obs[:, 1]).astype(np.float32)
 
 
 def following(
-    agent: Any, after: NDArray, terminated: NDArray, truncated: NDArray, final_obs: NDArray | None
-) -> NDArray:
+    agent: Any, after: NDArray[Any], terminated: NDArray[Any], truncated: NDArray[Any], final_obs: NDArray[Any] | None
+) -> NDArray[Any]:
     """The value of what really follows, f32 `[games]`."""
     last, over = after.copy(), terminated | truncated
     if over.any() and final_obs is not None:
@@ -68,7 +70,7 @@ def following(
     return agent.value(last) * ~terminated
 
 
-def rollout(agent: Any, envs: Any, obs: NDArray, length: int) -> tuple[list[NDArray], NDArray]:
+def rollout(agent: Any, envs: Any, obs: NDArray[Any], length: int) -> tuple[list[NDArray[Any]], NDArray[Any]]:
     """The arrays of NAMES, `[length, games, ...]`, and the observations after them."""
     rows = []
     for _ in range(length):

@@ -24,7 +24,7 @@ MATCHES: tuple[tuple[int, int, dict[int, tuple[float, float]]], ...] = (
 who runs into it, so that those after it find a ball that rolls."""
 
 
-def missing(play_again: Callable[[int, NDArray, Mapping[int, tuple[float, float]]], Any]) -> list[str]:
+def missing(play_again: Callable[[int, NDArray[Any], Mapping[int, tuple[float, float]]], Any]) -> list[str]:
     """What the function still gets wrong, of the first match that it does not get back."""
     if not callable(play_again):
         return [f"Give the function itself, `check('replay', play_again)`; this is {type(play_again).__name__}."]
@@ -54,8 +54,8 @@ def missing(play_again: Callable[[int, NDArray, Mapping[int, tuple[float, float]
 
 
 def _played(
-    seed: int, moves: NDArray, pokes: Mapping[int, tuple[float, float]], late: bool = False, stop: bool = False
-) -> NDArray:
+    seed: int, moves: NDArray[Any], pokes: Mapping[int, tuple[float, float]], late: bool = False, stop: bool = False
+) -> NDArray[Any]:
     """The last state of a match, u32 (words,); `late` pokes after the decision, `stop` takes the ball's speed."""
     batch = Batch("ball", 1, practice=False)
     batch.seed(np.array([seed]))

@@ -55,7 +55,7 @@ def cartpole() -> tuple[Snapshots, int]:
     return kept, int(kept.snapshot([0])[0])
 
 
-def payments(kept: Snapshots, state: int, plans: NDArray) -> NDArray:
+def payments(kept: Snapshots, state: int, plans: NDArray[Any]) -> NDArray[Any]:
     """Payments f64 `[futures, decisions]`, the reference."""
     ids, paid = np.full(len(plans), state), []
     for actions in plans.T:
@@ -145,7 +145,7 @@ def _weights(weights: Callable[..., Any]) -> str | None:
     return None
 
 
-def softmax(gains: NDArray, temperature: float) -> NDArray:
+def softmax(gains: NDArray[Any], temperature: float) -> NDArray[Any]:
     """exp(gains / temperature) as shares of their sum."""
     powers = np.exp((gains - gains.max()) / temperature)
     return powers / powers.sum()
@@ -221,7 +221,7 @@ def _learned(learned: Callable[..., Any]) -> str | None:
     )
 
 
-def slope(w: NDArray, seen: NDArray, targets: NDArray) -> NDArray:
+def slope(w: NDArray[Any], seen: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
     """The gradient of the mean cross entropy of p = sigmoid(seen @ w) with the targets, `[4]`."""
     return ((1 / (1 + np.exp(-(seen @ w))) - targets)[:, None] * seen).mean(0)
 
@@ -279,7 +279,7 @@ def _resampled(resampled: Callable[..., Any]) -> str | None:
     )
 
 
-def _content(kept: Snapshots, ids: NDArray) -> NDArray:
+def _content(kept: Snapshots, ids: NDArray[Any]) -> NDArray[Any]:
     """The states without their dice."""
     words = kept.states(ids)
     words[:, RNG_KEY] = 0

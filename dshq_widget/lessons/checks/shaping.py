@@ -19,7 +19,7 @@ CIRCLE = (-1.0, -0.4, -0.1, -0.4, -1.0)
 PLACES = (-1.0, -0.5, -0.7, -0.2)
 
 
-def missing(payments: Callable[[NDArray, float], Any]) -> list[str]:
+def missing(payments: Callable[[NDArray[Any], float], Any]) -> list[str]:
     """What the function still gets wrong, the first thing only."""
     if not callable(payments):
         return [f"Give the function itself, `check('shaping', payments)`; this is {type(payments).__name__}."]
@@ -54,7 +54,7 @@ def missing(payments: Callable[[NDArray, float], Any]) -> list[str]:
     ]
 
 
-def reference(phi: NDArray, gamma: float, keep: bool = True) -> NDArray:
+def reference(phi: NDArray[Any], gamma: float, keep: bool = True) -> NDArray[Any]:
     """Payments f64 `[decisions]` of potentials `[decisions + 1]`; the last one is kept, or counts as 0 (Ng, Harada and
     Russell, 1999).
     """

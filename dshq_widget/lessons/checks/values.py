@@ -20,7 +20,7 @@ TARGET = 5
 VALUES = np.array([0.1, 0.4, 0.3, 0.2, 0.9, 0.0])
 
 
-def discounted(rewards: tuple[float, ...], gamma: float) -> NDArray:
+def discounted(rewards: tuple[float, ...], gamma: float) -> NDArray[Any]:
     """The return of each step, f64."""
     found, following = np.zeros(len(rewards)), 0.0
     for t in reversed(range(len(rewards))):
@@ -28,7 +28,7 @@ def discounted(rewards: tuple[float, ...], gamma: float) -> NDArray:
     return found
 
 
-def expected(values: NDArray, gamma: float) -> NDArray:
+def expected(values: NDArray[Any], gamma: float) -> NDArray[Any]:
     """What each way of AFTER is worth, `[cells, 4]`."""
     return (AFTER == TARGET) + gamma * values[AFTER]
 
@@ -140,7 +140,7 @@ def _bellman(bellman: Callable[..., Any]) -> list[str]:
         return ["It changes the values that it is given. Make new ones."]
     worth, paid = expected(VALUES, GAMMA), (AFTER == TARGET).astype(float)
 
-    def ended(numbers: NDArray) -> NDArray:
+    def ended(numbers: NDArray[Any]) -> NDArray[Any]:
         return np.where(np.arange(len(VALUES)) == TARGET, 0.0, numbers)
 
     slips = {

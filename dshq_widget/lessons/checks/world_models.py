@@ -50,19 +50,19 @@ def missing(
     return []
 
 
-def columns(seen: NDArray, actions: NDArray) -> NDArray:
+def columns(seen: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
     """The reference inputs, `[n, 6]`."""
     return np.column_stack([seen, 2.0 * np.asarray(actions) - 1, np.ones(len(seen))])
 
 
-def world(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray, NDArray, NDArray]:
+def world(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """What was seen and done in TRUE, and what came of it, with noise."""
     rng = np.random.default_rng(seed)
     seen, actions = rng.normal(size=(n, 4)), rng.integers(2, size=n)
     return seen, actions, columns(seen, actions) @ TRUE + noise * rng.normal(size=(n, 4))
 
 
-def dreamt(model: NDArray, start: NDArray, plans: NDArray) -> NDArray:
+def dreamt(model: NDArray[Any], start: NDArray[Any], plans: NDArray[Any]) -> NDArray[Any]:
     """The reference dream, `[decisions, futures, 4]`."""
     now, path = np.repeat(start[None], len(plans), 0), []
     for actions in plans.T:
@@ -149,7 +149,7 @@ def _dream(dream: Callable[..., Any]) -> str | None:
     return "Even the first decision is wrong: `inputs(now, actions) @ model`."
 
 
-def falls() -> tuple[NDArray, NDArray]:
+def falls() -> tuple[NDArray[Any], NDArray[Any]]:
     """Dreams `[5, 6, 4]`, and how long the pole stands in each."""
     path = np.zeros((5, 6, 4))
     path[2:, 1, 2] = 1.3  # falls at the third decision

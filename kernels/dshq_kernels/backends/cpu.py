@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_int64
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class CpuGame(Described):
         (reference_game.py).
         """
 
-    def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
+    def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray[Any]:
         """`n_tiles` tiles of games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
         tiles = np.zeros(n_tiles, self.dtype)
         keys = (np.arange(n_tiles * LANES, dtype=np.uint64) + np.uint64(seed % (1 << 32))).astype(np.uint32)
@@ -77,60 +78,60 @@ class CpuGame(Described):
         self.reset(tiles, np.ones((n_tiles, LANES), np.uint8))
         return tiles
 
-    def check(self, tiles: NDArray) -> None:
+    def check(self, tiles: NDArray[Any]) -> None:
         """Raise ValueError unless these are tiles of this drill."""
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
             raise ValueError(f"expected a contiguous array of tiles of {self.spec.name!r}, got dtype {tiles.dtype}")
 
-    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+    def _each(self, verb: int, tiles: NDArray[Any], result: NDArray[Any] | None = None, argument: int = 0) -> None:
         self.check(tiles)
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
         lanes.each_tile(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, len(tiles), address, stride)
 
-    def reset(self, tiles: NDArray, chosen: NDArray) -> None:
+    def reset(self, tiles: NDArray[Any], chosen: NDArray[Any]) -> None:
         """Start new episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
             raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
         self._each_lane(RESET, tiles, np.ascontiguousarray(chosen, np.uint8))
 
-    def _each_lane(self, verb: int, tiles: NDArray, chosen: NDArray) -> None:
+    def _each_lane(self, verb: int, tiles: NDArray[Any], chosen: NDArray[Any]) -> None:
         lanes.each_lane(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, chosen)
 
-    def decide(self, tiles: NDArray) -> None:
+    def decide(self, tiles: NDArray[Any]) -> None:
         """Apply the actions in `tiles["action"]` (n_tiles, sides, 16)."""
         self._each(DECIDE, tiles)
 
-    def tick(self, tiles: NDArray, n: int = 1) -> None:
+    def tick(self, tiles: NDArray[Any], n: int = 1) -> None:
         self._each(TICK, tiles, argument=n)
 
-    def observe(self, tiles: NDArray) -> NDArray:
+    def observe(self, tiles: NDArray[Any]) -> NDArray[Any]:
         """f32 (n_tiles, sides, n_obs, 16)."""
         result = np.empty((len(tiles), self.sides, self.n_obs, LANES), np.float32)
         self._each(OBSERVE, tiles, result)
         return result
 
-    def terms(self, tiles: NDArray) -> NDArray:
+    def terms(self, tiles: NDArray[Any]) -> NDArray[Any]:
         """Reward values and potentials in the order of `spec.terms`: f32 (n_tiles, sides, n_terms, 16)."""
         result = np.zeros((len(tiles), self.sides, max(1, self.n_terms), LANES), np.float32)
         self._each(TERMS, tiles, result)
         return result[:, :, : self.n_terms]
 
-    def status(self, tiles: NDArray) -> tuple[NDArray, NDArray]:
+    def status(self, tiles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """terminated (bool) and winner (i32: +1, 0, -1), each (n_tiles, 16)."""
         result = np.empty((len(tiles), 2, LANES), np.int32)
         self._each(STATUS, tiles, result)
         return result[:, 0] != 0, result[:, 1]
 
-    def mask(self, tiles: NDArray) -> NDArray:
+    def mask(self, tiles: NDArray[Any]) -> NDArray[Any]:
         """Allowed actions of each side: bool (n_tiles, sides, n_actions, 16)."""
         result = np.ones((len(tiles), self.sides, self.n_actions, LANES), np.int32)
         if self.masked:
             self._each(mask_verb(self.spec), tiles, result)
         return result != 0
 
-    def actions(self, tiles: NDArray, who: str) -> NDArray:
+    def actions(self, tiles: NDArray[Any], who: str) -> NDArray[Any]:
         """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 (n_tiles, sides,
         16).
         """
@@ -148,13 +149,13 @@ class CpuGame(Described):
             raise ValueError(f"drill {self.spec.name!r} has no baseline {who!r}: choose one of {known}")
         return FIRST_BASELINE + self.baselines.index(who)
 
-    def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
+    def scene(self, tiles: NDArray[Any], tile: int = 0, lane: int = 0) -> NDArray[Any]:
         """The shapes of one game: f32 (n_shapes, 12)."""
         out = np.zeros((self.spec.scene_max, 12), np.float32)
         n = self.draw(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
         return out[:n]
 
-    def words(self, tiles: NDArray) -> NDArray:
+    def words(self, tiles: NDArray[Any]) -> NDArray[Any]:
         """Each game's state in declaration order as u32 (n_tiles * 16, words): the words that are hashed, and the
         JavaScript buffer.
         """

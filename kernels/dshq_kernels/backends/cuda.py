@@ -381,7 +381,7 @@ class CudaGame(Described):
         self._run(self.module.scene, state, shapes, counts)
         return shapes, counts
 
-    def words(self, state: Any) -> NDArray:
+    def words(self, state: Any) -> NDArray[Any]:
         """Each game's state in declaration order as u32 `[n, words]` on the host, as `CpuGame.words`."""
         return np.ascontiguousarray(state.copy_to_host().T)
 

@@ -89,7 +89,7 @@ def hash32(key: int, count: int) -> int:
     return mix(mix((count * 0x9E3779B9 + key) & WORD) ^ (key * 0x85EBCA6B + 0x27D4EB2F) & WORD)
 
 
-def emit(out: NDArray, count: int, *shape: float) -> int:
+def emit(out: NDArray[Any], count: int, *shape: float) -> int:
     """Append a shape to f32 `[scene_max, 12]` if there is room; returns the new count."""
     if count < len(out):
         out[count] = shape
@@ -268,7 +268,7 @@ class Verbs:
     def terms(self, tile: int, out: int) -> None:
         self.rows("terms", max(1, len(self.spec.terms)), np.float32, tile, out)
 
-    def rows(self, verb: str, count: int, kind: type, tile: int, out: int) -> NDArray:
+    def rows(self, verb: str, count: int, kind: type, tile: int, out: int) -> NDArray[Any]:
         """A verb that writes `count` rows for each side."""
         result = array(out, (len(self.sides), count, LANES), np.dtype(kind))
         for side in self.sides:
@@ -308,14 +308,14 @@ class Verbs:
         return function(self.state(tile), lane, shapes) if function else 0
 
 
-def array(address: int, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
+def array(address: int, shape: tuple[int, ...], dtype: np.dtype) -> NDArray[Any]:
     """The memory at an address."""
     size = dtype.itemsize * math.prod(shape)
     memory = (ctypes.c_char * size).from_address(address)
     return np.frombuffer(memory, dtype).reshape(shape)  # type: ignore[call-overload]
 
 
-def picked(word: np.int32, allowed: NDArray) -> int:
+def picked(word: np.int32, allowed: NDArray[Any]) -> int:
     """One of the allowed actions by 24 random bits, as dshq_kernels/backends/lanes.py."""
     places = np.flatnonzero(allowed)
     share = np.float32(word) * np.float32(2.0**-24) * np.float32(len(places))
@@ -342,13 +342,13 @@ class ReferenceGame(CpuGame):
     def raise_kept(self) -> None:
         self._python.raise_kept()
 
-    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+    def _each(self, verb: int, tiles: NDArray[Any], result: NDArray[Any] | None = None, argument: int = 0) -> None:
         self.check(tiles)
         for k in range(len(tiles)):
             address = argument if result is None else result[k].ctypes.data
             self._python.run(verb, tiles.ctypes.data + k * self.dtype.itemsize, address)
 
-    def _each_lane(self, verb: int, tiles: NDArray, chosen: NDArray) -> None:
+    def _each_lane(self, verb: int, tiles: NDArray[Any], chosen: NDArray[Any]) -> None:
         for tile, lane in np.argwhere(chosen != 0):
             self._python.run(verb, tiles.ctypes.data + int(tile) * self.dtype.itemsize, int(lane))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dshq_kernels.language.arithmetic import (
     COMPARE,
@@ -78,7 +79,7 @@ FOREIGN = {
 """What to write instead of Python's own functions."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
 
-Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable, ...]], tuple[Expr, ...]]
+Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable[..., Any], ...]], tuple[Expr, ...]]
 
 
 def outside(node: ast.AST) -> tuple[str, str]:

@@ -38,7 +38,7 @@ class Source:
     n_actions: int
     terms: Sequence[str]
     baselines: Sequence[str]
-    rules: Mapping[str, Callable]
+    rules: Mapping[str, Callable[..., Any]]
     constants: Mapping[str, Any] = field(default_factory=dict)
     scene_max: int = 64
 
@@ -47,7 +47,7 @@ class Source:
 class Parsed:
     """A rule's syntax tree and its place in the source, for error messages."""
 
-    function: Callable
+    function: Callable[..., Any]
     node: ast.FunctionDef
     file: str
     lines: tuple[str, ...]
@@ -73,9 +73,9 @@ class Reader:
     def __init__(self, source: Source):
         self.source = source
         self.fields = {f.name: f for f in (*common_fields(source.sides), *declared_fields(source))}
-        self._parsed: dict[Callable, Parsed] = {}
+        self._parsed: dict[Callable[..., Any], Parsed] = {}
 
-    def parse(self, function: Callable) -> Parsed:
+    def parse(self, function: Callable[..., Any]) -> Parsed:
         """The syntax tree of a rule. Raises RulesError if it has no source or is not a plain function."""
         if function not in self._parsed:
             self._parsed[function] = parse(function)
@@ -107,7 +107,7 @@ class Reader:
         return [name for name, value in known.items() if isinstance(value, (int, float))]
 
 
-def parse(function: Callable) -> Parsed:
+def parse(function: Callable[..., Any]) -> Parsed:
     name = getattr(function, "__name__", str(function))
     written = getattr(function, "__dshq_source__", None)
     try:

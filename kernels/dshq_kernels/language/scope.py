@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from dshq_kernels.language.arithmetic import settle
 from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Origin, Stmt, Var
@@ -52,7 +53,7 @@ class Scope:
 
     parsed: Parsed
     names: dict[str, Value]
-    callers: tuple[Callable, ...]
+    callers: tuple[Callable[..., Any], ...]
     call: Origin | None = None
 
     def origin(self, node: ast.stmt) -> Origin:

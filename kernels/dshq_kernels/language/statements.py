@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dshq_kernels.language.arithmetic import LITERAL, convert, settle, unify
 from dshq_kernels.language.debugging import debug, only_debugs
@@ -31,7 +32,9 @@ class Statements:
         self.reader, self.writer = reader, writer
         self.expressions = Expressions(reader, writer, self.inline)
 
-    def inline(self, parsed: Parsed, args: Sequence[Argument], callers: tuple[Callable, ...] = ()) -> tuple[Expr, ...]:
+    def inline(
+        self, parsed: Parsed, args: Sequence[Argument], callers: tuple[Callable[..., Any], ...] = ()
+    ) -> tuple[Expr, ...]:
         """Translate a call: bind the parameters, write the body into the current block, return its value."""
         if parsed.function in callers:
             raise parsed.error(parsed.node, "rules cannot call themselves", "write a loop over a constant range")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-Function = TypeVar("Function", bound=Callable)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class RulesError(ValueError):
@@ -34,7 +34,7 @@ def _text() -> None:
     """The body of a rule that is a text, which nothing runs."""
 
 
-def written_rule(name: str, parameters: Sequence[str], line: str) -> Callable:
+def written_rule(name: str, parameters: Sequence[str], line: str) -> Callable[..., Any]:
     """A rule that returns one expression, from its text. It is translated like every other rule; nothing runs it. It
     knows its drill's rules and constants and the words of the language, and no names of any module.
     """

@@ -50,14 +50,14 @@ LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
 """A multiprocessor holds three blocks instead of two: while one prepares, others draw."""
 
 
-def shades(spec: RulesSpec, side: int = 0) -> NDArray:
+def shades(spec: RulesSpec, side: int = 0) -> NDArray[Any]:
     """u8 `[len(palette)]`: the shade of each colour as a side sees it."""
     known = {**SHADES, **spec.shades}
     seen = (OTHER_SIDE.get(name, name) if side else name for name in spec.palette)
     return np.array([known.get(name, CLEAR) for name in seen], u8)
 
 
-def view(world: Sequence[float]) -> NDArray:
+def view(world: Sequence[float]) -> NDArray[Any]:
     """f32 (left, top, pixel): where the frame's corner lies in the world, and the side of a pixel; the world is in the
     middle and whole.
     """
@@ -91,7 +91,9 @@ def reached(begin, end, n):
     return i32(smaller(larger(begin, f32(0.0)), f32(n))), i32(smaller(larger(end, f32(-1.0)), f32(n - 1)))
 
 
-def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Callable) -> tuple[Callable, ...]:
+def _shading(
+    add: Callable[..., Any], subtract: Callable[..., Any], multiply: Callable[..., Any], divide: Callable[..., Any]
+) -> tuple[Callable[..., Any], ...]:
     """`prepare`, `covered` and `centres` in these operations, each rounded to float32 once."""
 
     @register_jitable
@@ -118,7 +120,7 @@ def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Call
         rest_x, rest_y = subtract(dx, multiply(share, along_x)), subtract(dy, multiply(share, along_y))
         return squares(rest_x, rest_y) <= stencil[7]
 
-    def of_four(test: Callable) -> Callable:
+    def of_four(test: Callable[..., Any]) -> Callable[..., Any]:
         @register_jitable
         def bits(stencil, xs, dy):
             x = stencil[2]
@@ -285,14 +287,14 @@ def draw_all(shapes, counts, tones, frame, out):
     out[game, 0, row, column] = u8(packed)
 
 
-def frames(game: Any, tiles: NDArray, spec: RulesSpec, side: int = 0) -> NDArray:
+def frames(game: Any, tiles: NDArray[Any], spec: RulesSpec, side: int = 0) -> NDArray[Any]:
     """u8 `[n_games, 1, 72, 20]`: what a side of every game sees, from `CpuGame` tiles."""
     out = np.empty((16 * len(tiles), 1, HEIGHT, ROW_BYTES), u8)
     draw_into(out, game, tiles, shades(spec, side), view(spec.world))
     return out
 
 
-def draw_into(out: NDArray, game: Any, tiles: NDArray, tones: NDArray, frame: NDArray) -> None:
+def draw_into(out: NDArray[Any], game: Any, tiles: NDArray[Any], tones: NDArray[Any], frame: NDArray[Any]) -> None:
     """The first `len(out)` games of `CpuGame` tiles into `out`, u8 `[n, 1, 72, 20]`, such as a slot of the replay ring:
     each byte is written where it stays. `tones` and `frame` are `shades` and `view`.
     """

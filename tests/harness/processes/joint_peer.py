@@ -12,7 +12,7 @@ import torch
 
 from dshq_widget.algorithms.ppo.learners.joint import JointPPO, join
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.gpu.play import Rollout
+from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
 
 

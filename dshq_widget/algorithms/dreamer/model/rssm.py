@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dshq_widget.algorithms.dreamer.model.distributions import mixed, one_hot, straight_through
-from dshq_widget.algorithms.dreamer.model.layers import EPSILON, Dense
-from dshq_widget.algorithms.dreamer.model.sizes import Size
+from dshq_widget.algorithms.dreamer.model.layers import Dense
+from dshq_widget.algorithms.dreamer.model.sizes import EPSILON, Size
 
 UPDATE_BIAS = -1.0
 """Added to the GRU's update gate, so that it remembers at first (DreamerV1 to V3)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-def to_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, NDArray]:
+def to_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
     """Copies, each under its name after `prefix`."""
     return {prefix + name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-def from_arrays(prefix: str, arrays: Mapping[str, NDArray]) -> dict[str, Tensor]:
+def from_arrays(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
     """The tensors among `arrays` whose names begin with `prefix`; empty if there are none."""
     return {
         name.removeprefix(prefix): torch.from_numpy(np.array(array))

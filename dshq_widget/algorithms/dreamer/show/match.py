@@ -35,7 +35,7 @@ class Decision:
     """Whether the policy saw a frame and chose; else its last action is kept."""
 
 
-def check_sum(words: NDArray) -> int:
+def check_sum(words: NDArray[Any]) -> int:
     """The sum of a state's words u32, each multiplied by (2 i + 1) `SPREAD`, modulo 2^32; js/match/ahead.ts has it,
     too.
     """

@@ -29,17 +29,17 @@ CHUNK = 1024
 class GymSamples:
     """A rollout in units of 16 rows, as `dshq_kernels.play.rollout.Samples`; actions as `gyms.spaces` draws them."""
 
-    obs: NDArray
+    obs: NDArray[Any]
     """f32 `[units, n_obs, 16]`, or uint8 `[units, 16, *pixels]`."""
-    action: NDArray
+    action: NDArray[Any]
     """f32 `[units, 16, k]`."""
-    log_prob: NDArray
+    log_prob: NDArray[Any]
     """f32 `[units, 16]`, as are those below."""
-    value: NDArray
-    advantage: NDArray
-    returns: NDArray
+    value: NDArray[Any]
+    advantage: NDArray[Any]
+    returns: NDArray[Any]
 
-    def mean_return(self, units: NDArray) -> float:
+    def mean_return(self, units: NDArray[Any]) -> float:
         """See `dshq_kernels.play.rollout.Samples`."""
         return float(np.mean(self.returns[units]))
 
@@ -56,7 +56,7 @@ class GymPPO(TorchPPO):
         if self.free:
             self._mask *= torch.from_numpy(self._bound(np.ones(spec.floats, np.float32))).to(self.device)
 
-    def load(self, blob: NDArray) -> None:
+    def load(self, blob: NDArray[Any]) -> None:
         """See `learners.Learner.load`; what a free deviation does not read is set to 0."""
         super().load(self._bound(blob) if self.free else blob)
 
@@ -64,7 +64,7 @@ class GymPPO(TorchPPO):
         """See `TorchPPO._forget`; torch's fused Adam takes fewer calls, which is what small networks wait for."""
         self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=ADAM_EPSILON, fused=True)
 
-    def _bound(self, blob: NDArray) -> NDArray:
+    def _bound(self, blob: NDArray[Any]) -> NDArray[Any]:
         """A copy of flat weights, 0 where a free deviation has none."""
         blob = blob.copy()
         half = self.spec.n_actions // 2
@@ -86,7 +86,9 @@ class GymPPO(TorchPPO):
             x = torch.relu(functional.conv2d(x, matrix, bias, stride))
         return x.flatten(1)
 
-    def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def assess(
+        self, obs: torch.Tensor, action: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See `TorchPPO.assess`; `action` is f32 `[N, k]`."""
         x = self.outputs(obs)
         log_prob, entropy = self._judge(x[:, :-1], action)
@@ -108,14 +110,14 @@ class GymPPO(TorchPPO):
         return beta.log_prob(action).sum(-1), beta.entropy().sum(-1).mean()
 
     @torch.no_grad()
-    def look(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+    def look(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[N, outputs]` and values f32 `[N]` of what the environments show now, never normalised."""
         x = torch.cat([self.outputs(part.to(self.device)) for part in torch.from_numpy(obs).split(CHUNK)])
         outputs = x.cpu().numpy()
         return outputs[:, :-1], outputs[:, -1]
 
     @torch.no_grad()
-    def log_prob(self, outputs: NDArray, action: NDArray) -> NDArray:
+    def log_prob(self, outputs: NDArray[Any], action: NDArray[Any]) -> NDArray[Any]:
         """f32 `[N]` of actions f32 `[N, k]` drawn from these outputs."""
         return self._judge(torch.from_numpy(outputs), torch.from_numpy(action))[0].numpy()
 

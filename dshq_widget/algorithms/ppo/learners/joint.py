@@ -17,7 +17,7 @@ from torch import Tensor, distributed
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import UNIT, ResidentPPO, order_seed
-from dshq_widget.gpu.play import Rollout
+from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
 
 SECONDS = 60.0

@@ -27,7 +27,7 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu import network
 from dshq_widget.gpu.graphs import captured
-from dshq_widget.gpu.play import Rollout
+from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.learning.generator import unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
@@ -356,7 +356,7 @@ class ResidentPPO(TorchPPO):
     # ---- on the host
 
     @staticmethod
-    def report_metrics(report: NDArray) -> dict[str, float]:
+    def report_metrics(report: NDArray[Any]) -> dict[str, float]:
         """The metrics in a `report` on the host; some are missing if nothing was learned."""
         metrics = {"explained_variance": float(report[EXPLAINED])}
         if report[APPLIED]:

@@ -68,13 +68,23 @@ class TorchPPO:
             at = end
         return parts
 
-    def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def assess(
+        self, obs: torch.Tensor, action: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Log-probabilities `[N]` of the actions taken, the mean entropy, and values `[N]`."""
         log_probs, values = self.forward(obs, mask)
         return log_probs.gather(1, action[:, None])[:, 0], losses.entropy(log_probs), values
 
     def loss(
-        self, obs, action, log_prob, value, advantage, returns, hyper: Hyper, mask=None
+        self,
+        obs: torch.Tensor,
+        action: torch.Tensor,
+        log_prob: torch.Tensor,
+        value: torch.Tensor,
+        advantage: torch.Tensor,
+        returns: torch.Tensor,
+        hyper: Hyper,
+        mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss of one minibatch and its metrics."""
         chosen, entropy, values = self.assess(obs, action, mask)
@@ -167,7 +177,7 @@ class TorchPPO:
 
     def _batch(
         self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
-    ) -> dict[str, torch.Tensor | None]:
+    ) -> dict[str, Any]:
         """One minibatch as the arguments of `loss`, `[16 units, ...]` each."""
         rows = {name: fields[name][units].reshape(-1) for name in ("action", "log_prob", "value", "returns")}
         obs = fields["obs"][units].transpose(1, 2).reshape(-1, self.spec.layers[0])

@@ -13,7 +13,7 @@ import numpy as np
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
-from dshq_widget.gpu.play import Rollout
+from dshq_widget.gpu.rollout import Rollout
 
 TOLERANCE = 1e-3
 """Largest error of a gradient entry that counts as rounding, relative to the entry or to the `scale` of all, whichever

@@ -21,9 +21,9 @@ from dshq_widget.gyms.environment import Environment
 class GymSequences(GymSamples):
     """As `GymSamples`; unit `tile * length + t` is decision t of sixteen environments."""
 
-    begins: NDArray
+    begins: NDArray[Any]
     """f32 `[units, 16]`: 1 where an episode begins, so that the memory is empty before the decision; else 0."""
-    states: NDArray
+    states: NDArray[Any]
     """f32 `[tiles, 16, 2 memory]`: the memories before the rollout's first decision."""
 
     @property
@@ -40,7 +40,7 @@ class RecurrentGymPPO(RecurrentPPO, GymPPO):
         return super().hidden(self.trunk(obs, weights), weights)
 
     @torch.no_grad()
-    def recall(self, obs: NDArray, state: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def recall(self, obs: NDArray[Any], state: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[N, outputs]`, values f32 `[N]` and the next state f32 `[N, 2 memory]` of what the environments
         show now, never normalised, and the state before.
         """
@@ -58,22 +58,22 @@ class RecurrentGymGames(GymGames):
     def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
         super().__init__(environment, config, apart)
         self.state_of_memories = np.zeros((self.count, 2 * config.memory), np.float32)
-        self._start, self._begins = self.state_of_memories, list[NDArray]()
+        self._start, self._begins = self.state_of_memories, list[NDArray[Any]]()
 
-    def _decide(self, learner: Any, t: int) -> tuple[NDArray, NDArray]:
+    def _decide(self, learner: Any, t: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if t == 0:
             self._start, self._begins = self.state_of_memories, [np.zeros(self.count, np.float32)]
         outputs, values, self.state_of_memories = learner.recall(self.obs, self.state_of_memories)
         return outputs, values
 
-    def _values(self, learner: Any, obs: NDArray, rows: NDArray) -> NDArray:
+    def _values(self, learner: Any, obs: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         return learner.recall(obs, self.state_of_memories[rows])[1]
 
-    def _begin(self, over: NDArray, t: int) -> None:
+    def _begin(self, over: NDArray[Any], t: int) -> None:
         self.state_of_memories = np.where(over[:, None], np.float32(0), self.state_of_memories)
         self._begins.append(over.astype(np.float32))
 
-    def _samples(self, seen: NDArray, *rows: NDArray) -> GymSequences:
+    def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSequences:
         steps = len(seen)
         states = self._start.reshape(-1, LANES, self._start.shape[1])
         obs, *others = (_by_tile(field) for field in (seen, *rows, np.stack(self._begins[:steps])))
@@ -90,7 +90,7 @@ class RecurrentGymGames(GymGames):
         )
 
 
-def _by_tile(values: NDArray) -> NDArray:
+def _by_tile(values: NDArray[Any]) -> NDArray[Any]:
     """`[T, N, ...]` -> `[N / 16 T, 16, ...]`."""
     steps, count, *rest = values.shape
     tiles = values.reshape(steps, count // LANES, LANES, *rest).swapaxes(0, 1)
