@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.local import Block, LocalLeague
 from dshq_widget.classroom.standings import Table
-from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.store import 
 from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.verify_replay import verify
 from dshq_widget.learning import elo
