@@ -43,9 +43,11 @@ test:
 	@$(MAKE) --no-print-directory -j 2 compiled checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
+# Processes and memory a second time, on the portable form of dshq_widget/system.
 test-all:
 	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
+	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n 2 tests/runtime tests/training/test_faults.py
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari's and MuJoCo's games: gigabytes that nothing else here needs.

@@ -6,16 +6,15 @@ process: a job as one line of JSON in, its outcome as one line out. It ends with
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import queue
 import re
-import select
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
@@ -38,6 +37,7 @@ class BlockPlayer:
     def __init__(self, seconds: float = BLOCK_SECONDS) -> None:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._stopped, self._starting = False, threading.Lock()
 
     def play(self, job: dict[str, Any]) -> dict[str, Any]:
@@ -66,23 +66,22 @@ class BlockPlayer:
             if self._process is None:
                 command = [sys.executable, "-P", "-m", "dshq_widget.classroom.block_player"]
                 environment, pipe = without_secrets(os.environ), subprocess.PIPE
-                self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, bufsize=0)
+                self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe)
+                self._answers = queue.SimpleQueue()
+                threading.Thread(target=_read, args=(self._process, self._answers.put), daemon=True).start()
             return self._process
 
     def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
-        assert process.stdin is not None and process.stdout is not None
-        over = time.monotonic() + self._seconds
+        assert process.stdin is not None
         process.stdin.write(line)
-        received = bytearray()
-        while not received.endswith(b"\n"):
-            left = over - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-                raise TooSlow(f"it took more than {self._seconds:g} s")
-            piece = os.read(process.stdout.fileno(), 1 << 16)
-            if not piece:
-                raise _Ended
-            received += piece
-        found: dict[str, Any] = json.loads(received)
+        process.stdin.flush()
+        try:
+            answer = self._answers.get(timeout=self._seconds)
+        except queue.Empty:
+            raise TooSlow(f"it took more than {self._seconds:g} s") from None
+        if not answer.endswith(b"\n"):
+            raise _Ended
+        found: dict[str, Any] = json.loads(answer)
         return found
 
     def stop(self) -> None:
@@ -97,7 +96,18 @@ class BlockPlayer:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.communicate()
+            process.wait()
+            with contextlib.suppress(BrokenPipeError):  # what it has not read
+                process.stdin.close()  # type: ignore[union-attr]
+
+
+def _read(process: subprocess.Popen[bytes], put: Callable[[bytes], object]) -> None:
+    """Hand on each line that the process writes, and whatever follows the last one at its end."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            put(line)
+    put(b"")
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

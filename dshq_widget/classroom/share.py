@@ -7,9 +7,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import signal
 import time
 from pathlib import Path
+
+from dshq_widget.system import limits, pids
 
 PERIOD_US = 100_000
 END_SECONDS = 5.0
@@ -23,7 +24,7 @@ class Share:
 
     def __init__(self, name: str, cpu: float, root: str = "/sys/fs/cgroup") -> None:
         self.group = _group(Path(root), f"dshq-{name}-{os.getpid()}-{next(_groups)}", cpu)
-        own = sorted(os.sched_getaffinity(0))
+        own = limits.processors()
         self._processor = own[next(_turns) % len(own)]
 
     @property
@@ -36,7 +37,7 @@ class Share:
         if self.group:
             (self.group / "cgroup.procs").write_text(str(pid or os.getpid()))
         else:
-            os.sched_setaffinity(pid, {self._processor})
+            limits.bind(pid, self._processor)
 
     def members(self) -> list[int]:
         """Processes in the group; none are known where there is only a processor to share."""
@@ -49,10 +50,7 @@ class Share:
         deadline = time.monotonic() + END_SECONDS
         while (left := self.members()) and time.monotonic() < deadline:
             for pid in left:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:  # it ended by itself
-                    continue
+                pids.kill(pid)
             time.sleep(0.05)
         self.group.rmdir()
         self.group = None

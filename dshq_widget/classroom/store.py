@@ -473,7 +473,7 @@ def _create_private(url: sql.URL) -> None:
     OSError.
     """
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-        os.close(os.open(url.database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        os.close(os.open(url.database, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _shown(url: str) -> str:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
+
+from dshq_widget.system import processes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
@@ -45,10 +48,10 @@ class Watch:
         self.held = False
         self.kept = ""
         self._main = threading.main_thread().ident or 0
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._write, False)
+        self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
+        self._write.setblocking(False)
         self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
-        self._fd_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
         self._thread.start()
 
@@ -59,10 +62,10 @@ class Watch:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         with contextlib.suppress(OSError):
-            os.write(self._write, b"\0")
+            self._write.send(b"\0")
         self._thread.join()
-        os.close(self._read)
-        os.close(self._write)
+        self._read.close()
+        self._write.close()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if not self.held:
@@ -70,7 +73,7 @@ class Watch:
 
     def _watch(self) -> None:
         while True:
-            for number in os.read(self._read, 64):
+            for number in self._read.recv(64):
                 if number == 0:
                     return
                 if number in SIGNALS and signal.getsignal(number) == self._handle and not self.held:
@@ -86,7 +89,7 @@ class Watch:
                 os._exit(128 + number)
             if now - sent >= AGAIN_SECONDS:
                 sent = now
-                signal.pthread_kill(self._main, number)
+                processes.interrupt(self._main, number)
 
 
 _watch: Watch | None = None

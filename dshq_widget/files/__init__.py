@@ -1,1 +1,1 @@
-"""Files that are written whole or not at all. Imports no other room, so that every room may write with it."""
+"""Files that are written whole or not at all. Imports only system, so that every room may write with it."""

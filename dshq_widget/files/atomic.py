@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from dshq_widget.system import paths, pids
+
 PROBE_BYTES = 1 << 20
 """Written and removed again by `check_writable`: more than most policies."""
 
@@ -47,11 +49,11 @@ def aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        paths.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_directory(target.parent)
+    paths.sync_folder(target.parent)
 
 
 def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> None:
@@ -80,7 +82,7 @@ def _temporary(target: Path) -> Path:
 
 def _create(path: Path) -> int:
     """Open a file that is not there yet, with the modes of any new file."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | paths.NO_LINK | paths.BINARY, 0o666)
 
 
 @functools.cache
@@ -97,34 +99,10 @@ def _sweep(target: Path) -> None:
     """Remove temporary files of `target` whose process, on this machine, no longer exists."""
     for left in target.parent.glob(f".{_glob_escape(target.name)}.{machine()}.*.tmp"):
         pid = left.name.split(".")[-3]
-        if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
+        if pid.isdigit() and int(pid) != os.getpid() and not pids.alive(int(pid)):
             with contextlib.suppress(OSError):  # another user's, or another process removes it
                 left.unlink()
 
 
 def _glob_escape(name: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the rename survive a power cut, where a directory can be synced. Where it cannot, the file is saved all the
-    same.
-    """
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -42,6 +42,7 @@ from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
 from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
+from dshq_widget.system.paths import BINARY, NO_WAIT
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -241,7 +242,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a regular file of allowed size whose first bytes look right; never waits on a pipe or device."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise CheckpointError("it is not a regular file")
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(path, os.O_RDONLY | BINARY | NO_WAIT)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

@@ -8,10 +8,10 @@ Elsewhere affinity and the machine's own size remain.
 """
 
 import os
-import resource
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from dshq_widget.system import limits
 
 UNLIMITED = float("inf")
 LEARNER_BYTES = 350e6  # measured: torch and numba together take 316 MB
@@ -22,8 +22,7 @@ MOST_THREADS = 8  # assumed: small networks gain nothing from more
 
 def peak_memory_mb() -> float:
     """Peak resident memory of this process, in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)  # bytes there, KiB elsewhere: getrusage(2)
+    return limits.peak_memory() / (1 << 20)
 
 
 def usable_processors(cpu: float) -> int:
@@ -45,7 +44,7 @@ def cpu_budget(root: str = "/", environ: Mapping[str, str] = os.environ) -> floa
     `root` is the folder that contains `/proc` and `/sys`.
     """
     quotas = [_cpu_quota(directory) for directory in _groups(root, "cpu")]
-    return min([_affinity(), _number(environ.get("CPU_LIMIT")), *quotas])
+    return min([len(limits.processors()), _number(environ.get("CPU_LIMIT")), *quotas])
 
 
 def memory_limit(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
@@ -70,12 +69,6 @@ def processor_seconds(root: str = "/") -> tuple[float, float]:
         if len(words) == 3:
             ran, waited = ran + float(words[0]) / 1e9, waited + float(words[1]) / 1e9
     return ran, waited
-
-
-def _affinity() -> float:
-    if hasattr(os, "sched_getaffinity"):
-        return float(len(os.sched_getaffinity(0)))
-    return float(os.cpu_count() or 1)
 
 
 def _groups(root: str, controller: str) -> Iterator[Path]:
@@ -121,7 +114,7 @@ def _meminfo(root: str, key: str) -> float:
     for line in (text_of(Path(root, "proc/meminfo")) or "").splitlines():
         if line.startswith(key + ":"):
             return float(line.split()[1]) * 1024
-    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    return limits.total_memory() if key == "MemTotal" else limits.free_memory()
 
 
 def _number(text: str | None) -> float:

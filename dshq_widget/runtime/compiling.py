@@ -19,11 +19,7 @@ import numba
 
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
-
-try:
-    import fcntl
-except ImportError:  # no file locks here: every process compiles for itself
-    fcntl = None  # type: ignore[assignment]
+from dshq_widget.system import locks
 
 POLL_SECONDS = 0.1
 
@@ -42,20 +38,30 @@ def stamp(piece: str, source: str = "") -> Path:
 def turn(piece: str, source: str = "", waits: Callable[[], None] | None = None) -> Iterator[None]:
     """Compile `piece` in the block, alone on this machine; `waits` is called if another process is compiling it."""
     done = stamp(piece, source)
-    if fcntl is None or done.exists():
+    if done.exists():
         yield
         return
     done.parent.mkdir(parents=True, exist_ok=True)
-    with open(done.with_suffix(".lock"), "w") as file:  # unlocked when it is closed, and when the process dies
-        waiting = False
-        while not done.exists():
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if not waiting and waits is not None:
-                    waits()
-                waiting = True
-                time.sleep(POLL_SECONDS)
+    lock = _turn_of(done, waits)
+    try:
         yield
         done.touch()
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _turn_of(done: Path, waits: Callable[[], None] | None) -> locks.Lock | None:
+    """The lock on what makes `done`; None if another process has made it, or if there are no locks here."""
+    waiting = False
+    while not done.exists():
+        try:
+            if (lock := locks.hold(done.with_suffix(".lock"))) is not None:
+                return lock
+        except locks.NoLocksError:
+            return None
+        if not waiting and waits is not None:
+            waits()
+        waiting = True
+        time.sleep(POLL_SECONDS)
+    return None

@@ -1,48 +1,36 @@
-"""Anonymous shared memory: nothing in /dev/shm, and nothing is left when all processes that map it have ended.
-
-On Linux a block is a memfd, elsewhere an unlinked temporary file. It is allocated in full before it is mapped, so that
-a lack of memory raises an exception here instead of a SIGBUS at the first write. A block is passed to a child as an
-inherited descriptor (`subprocess` `pass_fds`), never by name.
+"""Shared memory as arrays. It is allocated in full before it is used, so that a lack of memory raises an exception
+here. What it is made of, and how a child finds it: `dshq_widget.system.memory`.
 """
 
 import errno
-import fcntl
-import mmap
-import os
-import tempfile
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from dshq_widget.runtime.budget import memory_available
+from dshq_widget.system import memory
 
-NO_ROOM = {errno.ENOSPC, errno.ENOMEM, errno.EFBIG, errno.EDQUOT}
-ZEROS = bytes(1 << 20)
+NO_ROOM = {errno.ENOSPC, errno.ENOMEM, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+NO_COMMIT = 1455
+"""Windows: the paging file is too small (ERROR_COMMITMENT_LIMIT)."""
 
 
 class SharedBlock:
-    """A zero-filled, fixed-size piece of memory that other processes can map by its descriptor.
+    """A zero-filled, fixed-size piece of memory that other processes can map.
 
-    `fd` is the descriptor to inherit, `nbytes` the size, `address` where this process maps it. Arrays made by `array`
-    keep the mapping alive after `close`; a bare `address` does not.
+    `nbytes` is the size, `address` where this process maps it. Arrays made by `array` keep the mapping alive after
+    `close`; a bare `address` does not.
     """
 
-    def __init__(self, fd: int, nbytes: int):
-        self.fd = fd
+    def __init__(self, piece: memory.Piece, nbytes: int):
         self.nbytes = nbytes
-        try:
-            self._bytes: np.ndarray | None = np.frombuffer(mmap.mmap(fd, nbytes), np.uint8)  # u8[nbytes]
-        except OSError as error:
-            os.close(fd)
-            raise _no_room(nbytes, error) if error.errno in NO_ROOM else error from error
+        self._piece = piece
+        self._bytes: np.ndarray | None = np.frombuffer(piece.map or b"", np.uint8)  # u8[nbytes]
 
     @classmethod
     def create(cls, nbytes: int, directory: str | None = None) -> "SharedBlock":
-        """Allocates `nbytes` bytes of zeros.
-
-        With `directory`, or where the system has no memfd, the block is an unlinked file in that directory (default:
-        the temporary one). Raises ValueError for a size below 1 and MemoryError when the machine cannot hold the
-        block.
+        """Allocates `nbytes` bytes of zeros; `directory` is for a system that makes them a file. Raises ValueError for
+        a size below 1 and MemoryError when the machine cannot hold the block.
         """
         nbytes = int(nbytes)
         if nbytes < 1:
@@ -52,25 +40,21 @@ class SharedBlock:
             nbytes > available
         ):  # A memfd has no size limit of its own: allocating too much would trigger the OOM killer.
             raise MemoryError(_sentence(nbytes, f"only {_megabytes(available)} of memory is free"))
-        fd = _anonymous_file(directory)
         try:
-            _allocate(fd, nbytes)
-            if hasattr(fcntl, "F_ADD_SEALS") and directory is None:
-                _seal(fd)
+            return cls(memory.create(nbytes, directory), nbytes)
         except OSError as error:
-            os.close(fd)
-            raise _no_room(nbytes, error) if error.errno in NO_ROOM else error from error
-        return cls(fd, nbytes)
+            raise _no_room(nbytes, error) if _is_lack(error) else error from error
 
     @classmethod
-    def attach(cls, fd: int, nbytes: int) -> "SharedBlock":
-        """Maps an inherited descriptor, which the block then owns. ValueError when fewer than `nbytes` are there."""
-        size = os.fstat(fd).st_size
-        if size < nbytes:
-            raise ValueError(
-                f"descriptor {fd} holds {size} bytes, but {nbytes} were announced; pass the block's own fd and nbytes"
-            )
-        return cls(fd, nbytes)
+    def attach(cls, where: int | str, nbytes: int) -> "SharedBlock":
+        """Maps another process's block by its `where`. ValueError when fewer than `nbytes` are there."""
+        return cls(memory.attach(where, nbytes), nbytes)
+
+    @property
+    def where(self) -> int | str:
+        """What `attach` asks for, in a child that was started with this block. Raises ValueError after `close`."""
+        self._open_bytes()
+        return self._piece.where
 
     @property
     def address(self) -> int:
@@ -88,11 +72,9 @@ class SharedBlock:
         return self._open_bytes()[offset : offset + view_bytes].view(dtype).reshape(shape)
 
     def close(self) -> None:
-        """Release the descriptor now, and the mapping with the last array made from it. Closing twice is fine."""
-        fd, self.fd = self.fd, -1  # first: another thread may close it, too
-        if fd >= 0:
-            os.close(fd)
-            self._bytes = None
+        """Let go of it now, and of the mapping with the last array made from it. Closing twice is fine."""
+        self._piece.close()
+        self._bytes = None
 
     def _open_bytes(self) -> np.ndarray:
         if self._bytes is None:
@@ -100,32 +82,8 @@ class SharedBlock:
         return self._bytes
 
 
-def _anonymous_file(directory: str | None) -> int:
-    if directory is None and hasattr(os, "memfd_create"):
-        try:
-            return os.memfd_create("dshq", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EINVAL):  # Forbidden in some sandboxes: use a file.
-                raise
-    with tempfile.TemporaryFile(dir=directory) as file:
-        return os.dup(file.fileno())
-
-
-def _allocate(fd: int, nbytes: int) -> None:
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(fd, 0, nbytes)
-        return
-    for start in range(0, nbytes, len(ZEROS)):  # macOS: writing is the only way to allocate the memory.
-        os.pwrite(fd, ZEROS[: nbytes - start], start)
-
-
-def _seal(fd: int) -> None:
-    """Fixes the size, so that no process can shrink it under another's mapping."""
-    try:
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # EINVAL: a temporary file does not support seals.
-            raise
+def _is_lack(error: OSError) -> bool:
+    return error.errno in NO_ROOM or getattr(error, "winerror", None) == NO_COMMIT
 
 
 def _no_room(nbytes: int, error: OSError) -> MemoryError:

@@ -10,16 +10,15 @@ the system allows that.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 
 import psutil
 
-from dshq_widget.runtime.budget import processor_seconds, text_of
+from dshq_widget.runtime.budget import processor_seconds
+from dshq_widget.system import priority
 
 FLOOR = 0.5
 """Processors below which others take too much (contract/metrics.py, `processors`)."""
@@ -36,7 +35,6 @@ REPORT_LOOKS = 3
 """Looks in a row with too little before it is reported, and looks between two reports."""
 NAMED = 2
 """Most processes that a report names."""
-AUTOGROUP_SWITCH = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 Report = Callable[[float, dict[str, float] | None], object]
 """Called with the processors that this process has, and those that others have, by their names, as far as it may see
@@ -45,13 +43,13 @@ them; None: it has enough again."""
 
 class Priority:
     """Looks once a second, in a thread of its own. `report` is called while others leave too little, and once when that
-    is over. Only a `gentle` process changes its priority, and only on Linux.
+    is over. Only a `gentle` process changes its priority, and only where the system lets it (system/priority.py).
     """
 
     def __init__(self, report: Report = lambda _processors, _takers: None, *, gentle: bool) -> None:
         self.processors = 0.0
         """Processors that this process had in the last second."""
-        self._report, self._gentle = report, gentle and sys.platform == "linux"
+        self._report, self._gentle = report, gentle and priority.ADJUSTABLE
         self._level, self._most = FIRST_LEVEL, len(LEVELS) - 1
         self._short, self._reported = 0, False
         self._others: dict[int, tuple[str, float]] = {}
@@ -61,8 +59,7 @@ class Priority:
         the watchdog end it then, not a signal to the group.
         """
         if self._gentle:
-            if text_of(AUTOGROUP_SWITCH) == "1" and os.getsid(0) != os.getpid():
-                os.setsid()
+            priority.own_group()
             self._apply(FIRST_LEVEL)
         threading.Thread(target=self._keep, name="dshq-priority", daemon=True).start()
         return self
@@ -94,12 +91,10 @@ class Priority:
     def _apply(self, level: int) -> None:
         """Take that level, or stay where the system does not allow it."""
         group, nice = LEVELS[level]
+        now_group, now_nice = LEVELS[self._level]
         try:
-            if group != LEVELS[self._level][0] or level == FIRST_LEVEL:
-                _write_group(group)
-            if nice != LEVELS[self._level][1]:
-                for thread in os.listdir("/proc/self/task"):
-                    os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+            changed = group if group != now_group or level == FIRST_LEVEL else None
+            priority.weigh(changed, nice if nice != now_nice else None)
         except PermissionError:  # a lower nice value needs a right that few processes have
             self._most = min(self._most, level - 1)
             return
@@ -122,15 +117,6 @@ def next_level(level: int, ran: float, waited: float) -> int:
     if ran < FLOOR:
         return min(level + 1, len(LEVELS) - 1)
     return max(level - 1, 0) if ran > AMPLE else level
-
-
-def _write_group(nice: int) -> None:
-    """The weight of this session's group. The kernel has no groups, or allows a change ten times a second at most."""
-    try:
-        with open("/proc/self/autogroup", "w") as file:
-            file.write(str(nice))
-    except (FileNotFoundError, BlockingIOError):
-        return
 
 
 def _used() -> dict[int, tuple[str, float]]:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.runtime.process import Channel, role
+from dshq_widget.system.priority import niceness
 
 
 @role
 def run(channel: Channel, config: dict[str, Any], blocks: dict[str, Any]) -> None:
     """Announces itself with READY {pid, nice, config}, then executes commands until the channel closes."""
-    channel.send({"type": "READY", "pid": os.getpid(), "nice": os.nice(0), "config": config})
+    channel.send({"type": "READY", "pid": os.getpid(), "nice": niceness(), "config": config})
     while not channel.closed:
         for command in channel.poll(timeout=1.0):
             _obey(channel, command, blocks)

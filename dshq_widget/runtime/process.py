@@ -2,22 +2,20 @@
 
 A role is a function marked with `@role`, named "module:function" and called as `function(channel, config, blocks)`: its
 `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON line on stdin,
-`{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}, "home": folder}`, where the parent found the role's
-module in that folder; further lines are commands. It sends JSON lines through the pipe `messages`, so that stray prints
-do not interfere.
+`{"blocks": {name: [where, nbytes]}, "config": {...}, "home": folder}`, where the parent found the role's module in that
+folder; further lines are commands. It sends JSON lines through what was its stdout: what is printed goes to stderr, so
+that stray prints do not interfere.
 
-A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog
-thread that asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's
-interrupt sends to the whole process group, and runs at lower priority than the notebook.
+A child never outlives its parent, by three independent means: what the system has for it (`system.processes`), a
+watchdog thread that asks twice a second whether the parent lives, and the end of stdin. It ignores SIGINT, which a
+notebook's interrupt sends to the whole process group, and runs at lower priority than the notebook.
 """
 
-import ctypes
 import importlib
+import io
 import json
 import os
 import re
-import select
-import signal
 import sys
 import threading
 import time
@@ -28,11 +26,12 @@ from typing import Any, TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.own_modules import look_in
+from dshq_widget.system import priority, processes
+from dshq_widget.system.outbox import Outbox
 
-PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 Role = TypeVar("Role", bound=Callable[..., None])
 ROLE = re.compile(r"[a-z_]\w*(\.\w+)*:\w+")
-STDIN = 0
+STDIN, STDOUT, STDERR = 0, 1, 2
 WATCH_SECONDS = 0.5
 NICENESS = 10
 OUTBOX_BYTES = 1 << 20
@@ -41,26 +40,24 @@ ORPHANED = 3  # exit status
 
 
 class Channel:
-    """JSON messages to the parent and commands from it.
+    """JSON messages to the parent through the descriptor `messages`, and commands from it.
 
-    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second and
-    ends the process when the parent is gone. A BEAT carries how often the main loop has polled, which reveals a stuck
-    loop.
+    `send` and `poll` belong to the role's main loop. One thread reads commands, one writes messages, and a watchdog
+    sends a BEAT twice a second; each ends the process when the parent is gone. A BEAT carries how often the main loop
+    has polled, which reveals a stuck loop.
     """
 
     def __init__(self, messages: int, parent: int, unread: bytes = b""):
-        os.set_blocking(messages, False)
         self.dropped = 0  # messages dropped because the parent did not read for too long
-        self._messages = messages
-        self._parent = parent
+        self._outbox = Outbox(io.FileIO(messages, "w"), lambda: os._exit(ORPHANED))
+        self._parent = processes.Parent(parent)
         self._inbox = bytearray(unread)
-        self._outbox = bytearray()
-        self._outbox_lock = threading.Lock()
         self._commands: deque[dict[str, Any]] = deque()
         self._arrived = threading.Event()
         self._closed = False
         self._progress = 0
         self._take_lines()
+        threading.Thread(target=self._listen, name="dshq-commands", daemon=True).start()
         threading.Thread(target=self._watch, name="dshq-watchdog", daemon=True).start()
 
     @property
@@ -76,12 +73,10 @@ class Channel:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         if len(line) > OUTBOX_BYTES:
             raise ValueError(f"a message has at most {OUTBOX_BYTES:,} bytes, not {len(line):,}; use a shared block")
-        with self._outbox_lock:
-            if len(self._outbox) + len(line) > OUTBOX_BYTES:
-                self.dropped += 1
-                return False
-            self._outbox += line
-            self._write()
+        if self._outbox.waiting + len(line) > OUTBOX_BYTES:
+            self.dropped += 1
+            return False
+        self._outbox.put(line)
         return True
 
     def poll(self, timeout: float = 0.0) -> list[dict[str, Any]]:
@@ -96,37 +91,18 @@ class Channel:
 
     def flush(self) -> None:
         """Wait, 2 s at most, until everything has been sent to the parent."""
-        deadline = time.monotonic() + FLUSH_SECONDS
-        while self._outbox and time.monotonic() < deadline:
-            time.sleep(0.01)
-            with self._outbox_lock:
-                self._write()
+        self._outbox.flush(FLUSH_SECONDS)
 
-    def _write(self) -> None:
-        """Write what the pipe accepts now; the caller holds the lock."""
-        try:
-            while self._outbox:
-                del self._outbox[: os.write(self._messages, self._outbox)]
-        except BlockingIOError:
-            return  # The pipe is full; the watchdog tries again.
-        except BrokenPipeError:
-            os._exit(ORPHANED)
+    def _listen(self) -> None:
+        while received := os.read(STDIN, 1 << 16):
+            self._inbox += received
+            self._take_lines()
+        os._exit(ORPHANED)
 
     def _watch(self) -> None:
-        stdin = select.poll()
-        stdin.register(STDIN, select.POLLIN)
-        next_beat = 0.0
-        while os.getppid() == self._parent:
-            if stdin.poll(WATCH_SECONDS * 1000):
-                received = os.read(STDIN, 1 << 16)
-                if not received:
-                    break
-                self._inbox += received
-                self._take_lines()
-            now = time.monotonic()
-            if now >= next_beat:
-                next_beat = now + WATCH_SECONDS
-                self.send({"type": "BEAT", "progress": self._progress})
+        while self._parent.lives():
+            self.send({"type": "BEAT", "progress": self._progress})
+            time.sleep(WATCH_SECONDS)
         os._exit(ORPHANED)
 
     def _take_lines(self) -> None:
@@ -144,19 +120,19 @@ class Channel:
 
 def main(role: str, parent: int) -> int:
     """Runs one role to its end and returns the exit status: 0, or 1 after a FAILED message."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # The supervisor started us with it blocked.
-    die_with_parent(parent)
-    if os.nice(0) < NICENESS:
-        os.nice(NICENESS - os.nice(0))
+    processes.ignore_interrupts()
+    processes.die_with(parent, ORPHANED)
+    priority.step_aside(NICENESS)
+    messages = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
     line, unread = _first_line()
     settings = json.loads(line)
-    channel = Channel(settings["messages"], parent, unread)
+    channel = Channel(messages, parent, unread)
     try:
         if settings.get("home"):
             look_in(settings["home"])
         function = resolve(role)
-        blocks = {name: SharedBlock.attach(fd, nbytes) for name, (fd, nbytes) in settings["blocks"].items()}
+        blocks = {name: SharedBlock.attach(where, nbytes) for name, (where, nbytes) in settings["blocks"].items()}
         function(channel, settings["config"], blocks)
         return 0
     except Exception as error:
@@ -182,16 +158,6 @@ def resolve(name: str) -> Callable[..., None]:
     if not getattr(found, "__dshq_role__", False):
         raise ValueError(f'"{name}" is not a role: mark the function with @role (dshq_widget/runtime/process.py)')
     return found
-
-
-def die_with_parent(parent: int) -> None:
-    """End this process once its parent, `parent`, ends, or at once if it has ended already. Only Linux has the signal;
-    elsewhere only the second part is done.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # The parent died before the line above.
-        os._exit(ORPHANED)
 
 
 def _first_line() -> tuple[bytes, bytes]:

@@ -2,9 +2,6 @@
 one. The temporary folder is everybody's: what another user has put there is left alone and never waited for.
 """
 
-import errno
-import fcntl
-import os
 import shutil
 import stat
 import tempfile
@@ -12,47 +9,58 @@ import weakref
 from pathlib import Path
 
 from dshq_kernels.simd.own_folder import is_own
+from dshq_widget.system import locks
 
-PREFIX, NEW, OWNER = "dshq-run-", "dshq-new-", "owner"
-"""A folder gets its final name once its file `owner` is locked, so an unlocked file means a dead owner."""
-SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""No link is followed, and no pipe waited for."""
+PREFIX, OWNER = "dshq-run-", "owner.lock"
+"""A folder whose owner's file is not locked has no living owner."""
 
 
 class Scratch:
-    """`path` is the folder. The lock on its owner's file ends with the process, however it ends (flock(2))."""
+    """`path` is the folder. The lock on its owner's file ends with the process, however it ends."""
 
     def __init__(self, root: Path | None = None) -> None:
         root = Path(tempfile.gettempdir()) if root is None else root
         sweep(root)
-        made = Path(tempfile.mkdtemp(prefix=NEW, dir=root))
-        owner = os.open(made / OWNER, os.O_CREAT | os.O_EXCL | os.O_WRONLY | SAFELY, 0o600)
-        fcntl.flock(owner, fcntl.LOCK_EX)
-        self.path = made.rename(made.with_name(PREFIX + made.name.removeprefix(NEW)))
-        self._end = weakref.finalize(self, _remove, self.path, owner)
+        self.path, lock = owned_folder(root, PREFIX, OWNER)
+        self._end = weakref.finalize(self, remove, self.path, lock)
 
     def close(self) -> None:
         """Remove the folder and its content; twice is fine."""
         self._end()
 
 
+def owned_folder(root: Path, prefix: str, name: str) -> tuple[Path, locks.Lock | None]:
+    """A new folder in `root` and the lock on its file `name`, None on a file system without locks. Raises OSError if it
+    cannot be made.
+    """
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+        try:
+            lock = locks.hold(made / name)
+        except locks.NoLocksError:
+            return made, None
+        except FileNotFoundError:  # somebody took it for one that a dead process had left, before it was locked
+            continue
+        if lock is not None:
+            return made, lock
+
+
 def sweep(root: Path) -> None:
     """Remove this user's folders in `root` whose owners are dead."""
     for folder in filter(is_own, root.glob(PREFIX + "*")):
         try:
-            owner = os.open(folder / OWNER, os.O_WRONLY | SAFELY)
-        except OSError:  # another process is removing it
+            if not stat.S_ISREG((folder / OWNER).lstat().st_mode):
+                continue
+            lock = locks.hold(folder / OWNER)
+        except OSError:  # another process is removing it, or it is none of ours
             continue
-        try:
-            if not stat.S_ISREG(os.fstat(owner).st_mode):
-                raise OSError(errno.EINVAL, "not a file")
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # its owner lives, or it is none of ours
-            os.close(owner)
-            continue
-        _remove(folder, owner)
+        if lock is not None:
+            lock.remove(folder)
 
 
-def _remove(folder: Path, owner: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.close(owner)
+def remove(path: Path, lock: locks.Lock | None) -> None:
+    """Remove an owned folder and release its lock."""
+    if lock is not None:
+        lock.remove(path)
+    else:
+        shutil.rmtree(path, ignore_errors=True)

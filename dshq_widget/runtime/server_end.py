@@ -6,7 +6,8 @@ and an environment's step may never end.
 import os
 import sys
 
-from dshq_widget.runtime.process import die_with_parent
+from dshq_widget.runtime.process import ORPHANED
+from dshq_widget.system.processes import die_with
 
 if sys.argv[:1] == ["-c"]:  # as the server is started
-    die_with_parent(os.getppid())
+    die_with(os.getppid(), ORPHANED)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from dshq_widget.runtime.budget import LEARNER_BYTES, memory_available, memory_limit
+from dshq_widget.system.paths import room_in
 
 SPARE_BYTES = 80e6
 """With less free memory the system may kill a process (assumed)."""
@@ -25,21 +24,13 @@ def shortage(*, starting: bool, environment: bool) -> str:
             "Shut down notebooks that you do not use (Running Terminals and Kernels), or use fewer games "
             "(num_envs)."
         )
-    room = _room("/dev/shm")
+    room = room_in("/dev/shm")
     if environment and room < SHM_BYTES:
         return (
             f"/dev/shm is low: {_megabytes(room)} are free, and environments share their frames there. Ask for a "
             "larger one, or use fewer environments (num_envs)."
         )
     return ""
-
-
-def _room(folder: str) -> float:
-    try:
-        found = os.statvfs(folder)
-    except OSError:  # this system has none
-        return float("inf")
-    return float(found.f_bavail) * found.f_frsize
 
 
 def _megabytes(nbytes: float) -> str:

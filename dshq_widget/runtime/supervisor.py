@@ -1,22 +1,20 @@
 """The parent's side of supervised processes: one thread that starts, reads, watches, replaces and ends them.
 
-It must be one thread that lives as long as the session, because Linux sends the parent-death signal when the *thread*
-that started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be called from any thread and returns at
+It must be one thread that lives as long as the session, because Linux ends a child with the *thread* that started it
+(system/posix/processes.py). Every method may be called from any thread and returns at
 once, unless it says otherwise. Callbacks run on the supervisor's thread: they should be short.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import importlib.util
+import io
 import json
 import logging
 import os
-import selectors
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -25,25 +23,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
-
-import psutil
+from typing import Any, cast
 
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.system import processes
+from dshq_widget.system.board import Board
+from dshq_widget.system.pids import used
 
 TURN_SECONDS = 0.25
 START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
 SILENT_SECONDS = 3.0  # six missed beats
 TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
-READS_PER_TURN = 16  # of 64 kB, so that one child cannot starve the others
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
-LOST: list[selectors.BaseSelector] = []
-"""Selectors whose descriptor somebody else closed, kept for good: one that is collected closes that number again, and
-by then it is another file's.
-"""
+KILLED = -9
+"""The status of a child that was killed, where there are signals."""
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +98,7 @@ class Child:
         self._stuck_seconds = stuck_seconds
         self._run: _Run | None = None
         self._stopping = False
-        self._signals: deque[tuple[float, signal.Signals]] = deque()  # (due time, signal) while it does not stop
+        self._forces: deque[tuple[float, str]] = deque()  # (due time, what to do) while it does not stop
         self._over = threading.Event()
 
     @property
@@ -137,8 +133,8 @@ class Child:
         self._config = {**self._config, **json.loads(json.dumps(changes))}
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Asks for the end; SIGTERM after `timeout` seconds, SIGKILL one second later. A second call may shorten that.
-        Does not wait: see `join`.
+        """Asks for the end; terminates it after `timeout` seconds, kills it one second later. A second call may shorten
+        that. Does not wait: see `join`.
         """
         self._supervisor._ask(self._stop, timeout)
 
@@ -169,10 +165,10 @@ class Child:
         term = time.monotonic() + timeout
         if not self._stopping:
             self._run.queue(b'{"type":"STOP"}\n')
-        elif len(self._signals) < 2 or self._signals[0][0] <= term:  # it is ending at least as fast
+        elif len(self._forces) < 2 or self._forces[0][0] <= term:  # it is ending at least as fast
             return
         self._stopping = True
-        self._signals = deque([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
+        self._forces = deque([(term, "terminate"), (term + TERM_GRACE_SECONDS, "kill")])
 
     def _check(self) -> None:
         """Called every turn: handle its end, escalate a stop, check its health."""
@@ -183,8 +179,8 @@ class Child:
             self._run = None
             self._reap(run)
             return
-        while self._signals and time.monotonic() >= self._signals[0][0]:
-            run.process.send_signal(self._signals.popleft()[1])
+        while self._forces and time.monotonic() >= self._forces[0][0]:
+            getattr(run.process, self._forces.popleft()[1])()
         health = run.health(self._stuck_seconds)
         if health != self.health:
             self.health = health
@@ -237,79 +233,56 @@ class _Run:
         self._supervisor = supervisor
         self._on_message = on_message
         self._beaten = False
-        self._inbox = bytearray()  # commands it has yet to read
         self._partial = bytearray()  # of a message
-        fds = {name: [block.fd, block.nbytes] for name, block in blocks.items()}
-        self._messages, child_end = os.pipe()
-        try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dshq_widget.runtime.process", role, str(os.getpid())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
-                pass_fds=[child_end, *(fd for fd, _ in fds.values())],
-                env=_environment(threads),
-            )
-        except (OSError, ValueError):
-            os.close(self._messages)
-            raise
-        finally:
-            os.close(child_end)
-        assert self.process.stdin and self.process.stdout  # they are pipes
-        self._stdin, self._output = self.process.stdin.fileno(), self.process.stdout.fileno()
-        for fd in (self._messages, self._stdin, self._output):
-            os.set_blocking(fd, False)
-        supervisor._watch(self._messages, selectors.EVENT_READ, self._hear)
-        supervisor._watch(self._output, selectors.EVENT_READ, self._overhear)
-        given = {"messages": child_end, "blocks": fds, "config": config, "home": _home_of(role)}
+        places = {name: [block.where, block.nbytes] for name, block in blocks.items()}
+        self.process = processes.start(
+            ["-P", "-m", "dshq_widget.runtime.process", role, str(os.getpid())],
+            _environment(threads),
+            [where for where, _ in places.values()],
+        )
+        pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
+        commands, messages, output = (cast(io.FileIO, pipe) for pipe in pipes)  # without buffers
+        self._pulse = processes.Pulse(self.process.pid)
+        self._commands = supervisor._board.sink(commands)
+        self._messages = supervisor._board.source(messages, self._hear)
+        self._output = supervisor._board.source(output, self._overhear)
+        given = {"blocks": places, "config": config, "home": _home_of(role)}
         self.queue(json.dumps(given).encode() + b"\n")
 
     def health(self, stuck_seconds: float) -> str:
         now = time.monotonic()
         if now - self.last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
-            return "slow" if _runnable(self.process.pid) else "silent"
+            return "slow" if self._pulse.beats() else "silent"
         if now - self._last_progress > stuck_seconds and self.progress:
-            waits = _runnable(self.process.pid) and _used(self.process.pid) - self._used < stuck_seconds
+            waits = self._pulse.beats() and used(self.process.pid) - self._used < stuck_seconds
             return "slow" if waits else "stuck"
         return "running" if self.progress else "starting"
 
     def queue(self, line: bytes) -> None:
-        if len(self._inbox) + len(line) > INBOX_BYTES:
+        if self._commands.waiting + len(line) > INBOX_BYTES:
             log.error(
                 "process %d does not read its commands; a command of %d bytes was dropped", self.process.pid, len(line)
             )
             return
-        self._inbox += line
-        self._write()
+        self._commands.put(line)
 
     def close(self) -> None:
         """Read what the dead process left in its pipes and close them."""
-        self._hear()
-        self._overhear()
-        for fd in (self._messages, self._stdin, self._output):
-            self._supervisor._unwatch(fd)
-        os.close(self._messages)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe:
-                pipe.close()
-
-    def _write(self) -> None:
-        try:
-            while self._inbox:
-                del self._inbox[: os.write(self._stdin, self._inbox)]
-        except BlockingIOError:
-            self._supervisor._watch(self._stdin, selectors.EVENT_WRITE, self._write)
-            return
-        except BrokenPipeError:
-            self._inbox.clear()  # It is ending; its exit gives the reason.
-        self._supervisor._unwatch(self._stdin)
+        self._commands.close()
+        self._take(self._messages.last())
+        self._keep(self._output.last())
 
     def _hear(self) -> None:
-        self._read(self._messages, self._partial)
+        self._take(self._messages.take())
+
+    def _take(self, received: bytes) -> None:
+        self._partial += received
         *lines, rest = bytes(self._partial).split(b"\n")
         self._partial[:] = rest
         for line in lines:
+            if not line.startswith(b"{"):  # printed before it was a role
+                self._keep(line + b"\n")
+                continue
             message = json.loads(line)
             if message["type"] == "BEAT":
                 self._beat(message["progress"])
@@ -323,23 +296,14 @@ class _Run:
         self.last_beat = time.monotonic()
         if progress != self.progress:
             self.progress, self._last_progress = progress, self.last_beat
-            self._used = _used(self.process.pid)
+            self._used = used(self.process.pid)
 
     def _overhear(self) -> None:
-        self._read(self._output, self.tail)
-        del self.tail[:-TAIL_BYTES]
+        self._keep(self._output.take())
 
-    def _read(self, fd: int, buffer: bytearray) -> None:
-        """Moves what is there now, a megabyte at most, into `buffer`."""
-        try:
-            for _ in range(READS_PER_TURN):
-                received = os.read(fd, 1 << 16)
-                if not received:
-                    self._supervisor._unwatch(fd)  # End of file: its exit follows.
-                    return
-                buffer += received
-        except BlockingIOError:
-            return  # All read for now.
+    def _keep(self, printed: bytes) -> None:
+        self.tail += printed
+        del self.tail[:-TAIL_BYTES]
 
 
 class Supervisor:
@@ -348,11 +312,10 @@ class Supervisor:
     def __init__(self) -> None:
         self._owner = os.getpid()
         self._requests: SimpleQueue[Any] = SimpleQueue()
-        self._selector = selectors.DefaultSelector()
+        self._board = Board()
         self._children: set[Child] = set()
         self._closing = False
         self._gate = threading.Lock()  # no requests are accepted after the request to close
-        self._hang_bell()
         self._thread = threading.Thread(target=self._run, name="dshq-supervisor", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -401,47 +364,20 @@ class Supervisor:
                 return False
             self._closing = last
             self._requests.put((function, arguments))
-            with contextlib.suppress(OSError):  # A wake-up is pending already, or the bell is being replaced.
-                os.write(self._bell_push, b"!")
+            self._board.wake()
         return True
 
     # What follows runs on the supervisor's thread.
 
     def _run(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Inherited: a child ignores it from its start.
+        processes.keep_interrupts_away()
         while self._children or not self._closing or not self._requests.empty():
-            try:
-                events = self._selector.select(TURN_SECONDS if self._children or self._closing else None)
-            except OSError as error:
-                log.error("somebody closed a descriptor of the supervisor's (%s); it goes on with the others", error)
-                self._watch_anew()
-                continue
-            for key, _ in events:
-                self._safely(key.data)
+            for ready in self._board.wait(TURN_SECONDS if self._children or self._closing else None):
+                self._safely(ready)
             self._answer()
             for child in list(self._children):
                 self._safely(child._check)
-        self._selector.close()
-        os.close(self._bell)
-        os.close(self._bell_push)
-
-    def _hang_bell(self) -> None:
-        """A pipe that wakes the thread."""
-        self._bell, self._bell_push = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._bell_push, False)
-        self._selector.register(self._bell, selectors.EVENT_READ, lambda: os.read(self._bell, 4096))
-
-    def _watch_anew(self) -> None:
-        """A new selector for the descriptors that are still open."""
-        watched = [key for key in self._selector.get_map().values() if key.fd != self._bell]
-        LOST.append(self._selector)
-        self._selector = selectors.DefaultSelector()
-        for key in watched:
-            with contextlib.suppress(OSError):  # that one is closed; its process's end is noticed all the same
-                self._selector.register(key.fd, key.events, key.data)
-        with self._gate:
-            self._hang_bell()
+        self._board.close()
 
     def _answer(self) -> None:
         """Do what was asked for."""
@@ -459,14 +395,6 @@ class Supervisor:
     def _begin_close(self, timeout: float) -> None:
         for child in list(self._children):
             child._stop(timeout)
-
-    def _watch(self, fd: int, event: int, function: Callable[..., Any]) -> None:
-        if fd not in self._selector.get_map():
-            self._selector.register(fd, event, function)
-
-    def _unwatch(self, fd: int) -> None:
-        if fd in self._selector.get_map():
-            self._selector.unregister(fd)
 
     def _safely(self, function: Callable[..., Any] | None, *arguments: Any) -> None:
         """Call it; an exception is logged and does not end the thread, because that would kill every child."""
@@ -501,29 +429,9 @@ def _environment(threads: int) -> dict[str, str]:
     return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
 
 
-def _runnable(pid: int) -> bool:
-    """Whether a thread of the process runs, or waits for a processor or a disk (proc_pid_stat(5))."""
-    try:
-        if sys.platform != "linux":
-            return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
-        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    except (OSError, psutil.Error):  # it is ending
-        return False
-    return any(stat.rpartition(")")[2].split()[0] in ("R", "D") for stat in stats)
-
-
-def _used(pid: int) -> float:
-    """Processor seconds that the process has had."""
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.Error:  # it is ending
-        return 0.0
-    return float(times.user + times.system)
-
-
 def _describe(role: str, status: int, tail: str) -> str:
     if status < 0:
-        hint = "; a common cause is that the system ran out of memory" if status == -signal.SIGKILL else ""
+        hint = "; a common cause is that the system ran out of memory" if status == KILLED else ""
         return f"{role} was killed by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
     return f"{role} ended with status {status}: {last[0]}"

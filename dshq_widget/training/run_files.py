@@ -11,6 +11,7 @@ import numpy as np
 
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
+from dshq_widget.system import paths
 from dshq_widget.training.latest_policy import PolicyVersion
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class RunFiles:
         if self.resume != str(autosave) or not autosave.exists():
             return None
         kept = autosave.with_name(name)
-        os.replace(autosave, kept)
+        paths.replace(autosave, kept)
         return kept
 
     def put(self, saved: checkpoint.Checkpoint) -> Path:

@@ -1,7 +1,7 @@
 """Runs that outlive their kernel: each has a folder for its autosave, and a later kernel can continue it.
 
-A run is its owner's as long as the lock on the file `owner` is held. Some homes have no locks, or locks that only one
-of two machines sees. So the file says who the owner is, too: without locks a living process of this machine keeps its
+A run is its owner's as long as the lock in it is held. Some homes have no locks, or locks that only one of two machines
+sees. So the file `owner` says who the owner is: without locks a living process of this machine keeps its
 run, and a run of another machine counts as living while something is written into it.
 """
 
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import functools
 import json
-import os
 import re
 import shutil
-import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping
@@ -26,9 +23,11 @@ import psutil
 
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
+from dshq_widget.runtime.scratch import owned_folder, remove
+from dshq_widget.system import locks
 
-AUTOSAVE, OWNER, NEW = "autosave.dshq", "owner", "new-"
-"""A folder loses the prefix `NEW` once its file `OWNER` is locked, so an unlocked file means a dead kernel."""
+AUTOSAVE, OWNER, LOCK = "autosave.dshq", "owner", "owner.lock"
+"""A folder is a run once it has its file `OWNER`, which comes after the lock; so an unlocked run has no owner."""
 KEPT = 5
 """Finished runs kept per drill."""
 QUIET_SECONDS, DAY = 60.0, 86_400.0
@@ -36,8 +35,8 @@ QUIET_SECONDS, DAY = 60.0, 86_400.0
 
 
 class Run:
-    """`path` is the folder, in `root`, of a run of the drill called `name`. The lock on its owner file ends with the
-    process, however it ends (flock(2)); the autosave stays. Raises OSError if the folder cannot be written.
+    """`path` is the folder, in `root`, of a run of the drill called `name`. Its lock ends with the process, however it
+    ends; the autosave stays. Raises OSError if the folder cannot be written.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -47,14 +46,11 @@ class Run:
         empty = [run for run in left if not (run / AUTOSAVE).exists() and (_here(run) or _age(run) > DAY)]
         for earlier in empty + [run for run in left if (run / AUTOSAVE).exists()][KEPT:]:
             shutil.rmtree(earlier, ignore_errors=True)
-        made = Path(tempfile.mkdtemp(prefix=NEW, dir=place))
-        owner = os.open(made / OWNER, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        _lock(owner)
+        self.path, lock = owned_folder(place, "", LOCK)
         me = psutil.Process()
-        who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time()}
-        os.write(owner, json.dumps(who).encode())
-        self.path = made.rename(made.with_name(made.name.removeprefix(NEW)))
-        self._end = weakref.finalize(self, _leave, self.path, owner)
+        who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time(), "lock": LOCK}
+        atomic.write(self.path / OWNER, json.dumps(who).encode())
+        self._end = weakref.finalize(self, _leave, self.path, lock)
 
     def close(self) -> None:
         """Release the run for a later kernel; without an autosave its folder is removed. Twice is fine."""
@@ -99,7 +95,7 @@ def _left(place: Path) -> list[Path]:
 
 def _folders(place: Path) -> Iterator[Path]:
     if place.is_dir():
-        yield from (run for run in place.iterdir() if (run / OWNER).is_file() and not run.name.startswith(NEW))
+        yield from (run for run in place.iterdir() if (run / OWNER).is_file())
 
 
 def _saved_at(run: Path) -> float:
@@ -111,31 +107,28 @@ def _saved_at(run: Path) -> float:
 
 def _owned(run: Path) -> bool:
     try:
-        owner = os.open(run / OWNER, os.O_RDWR | os.O_CLOEXEC)
+        who = _who((run / OWNER).read_bytes()[:1000])
+        free = _free(run) if "lock" in who else None  # an earlier release locked another file
     except OSError:  # another process is removing it
         return True
-    try:
-        locked = _lock(owner)
-        if locked is False:
-            return True
-        who = _who(os.read(owner, 1000))
-    finally:
-        os.close(owner)
-    if locked:
+    if free is False:
+        return True
+    if free:
         return who.get("boot", boot()) != boot() and _age(run) < QUIET_SECONDS
     if (who.get("boot"), who.get("machine")) == (boot(), atomic.machine()):
         return _lives(who)
     return _age(run) < QUIET_SECONDS
 
 
-def _lock(owner: int) -> bool | None:
-    """Lock an open file; False if another process holds the lock, None where the file system has no locks."""
+def _free(run: Path) -> bool | None:
+    """Whether nobody holds the lock of a run; None where there are no locks."""
     try:
-        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
+        lock = locks.hold(run / LOCK)
+    except locks.NoLocksError:
         return None
+    if lock is None:
+        return False
+    lock.close()
     return True
 
 
@@ -182,7 +175,8 @@ def boot() -> str:
         return ""
 
 
-def _leave(path: Path, owner: int) -> None:
-    if not (path / AUTOSAVE).exists():
-        shutil.rmtree(path, ignore_errors=True)
-    os.close(owner)
+def _leave(path: Path, lock: locks.Lock | None) -> None:
+    if (path / AUTOSAVE).exists() and lock is not None:
+        lock.close()
+    elif not (path / AUTOSAVE).exists():
+        remove(path, lock)

@@ -118,7 +118,7 @@ def test_what_is_short_in_words(monkeypatch):
     monkeypatch.setattr(shortage, "memory_limit", lambda: 1e9)
     free, room = 5e8, 64e6
     monkeypatch.setattr(shortage, "memory_available", lambda: free)
-    monkeypatch.setattr(shortage, "_room", lambda folder: room)
+    monkeypatch.setattr(shortage, "room_in", lambda folder: room)
     assert shortage.shortage(starting=True, environment=True) == ""
     free = 2e8
     assert shortage.shortage(starting=True, environment=False).startswith("Memory is low: 200 MB of 1,000 MB are free")

@@ -10,12 +10,15 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
+from dshq_widget.system.form import PORTABLE
+from tests.harness.processes.faults import Family
+
 KERNEL = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_kernel.py")
 PATIENCE = 300.0  # seconds that a loaded machine may take for what takes a quarter of one
+MAPPED = "dshq-block-" if PORTABLE else "memfd:dshq"
 NAMED = re.compile(r"sem\.|psm_|mp-|torch_|dshq")  # names that leaked shared memory has had
 START = """
 from dshq_widget.runtime.supervisor import Supervisor
@@ -35,11 +38,13 @@ for child in children:
 
 
 class Kernel:
-    """A stand-in kernel in a process group of its own; whatever is left of the group dies with the `with` block."""
+    """A stand-in kernel in a process group of its own; whatever is left of its family dies with the `with` block."""
 
     def __init__(self, *options):
+        self.family = Family()
         self.process = subprocess.Popen(
             [sys.executable, KERNEL, *options],
+            env=self.family.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -50,8 +55,7 @@ class Kernel:
         return self
 
     def __exit__(self, *_):
-        if group(self.process.pid):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.family.kill()
         self.process.communicate()
 
     def up(self):
@@ -69,18 +73,6 @@ class Kernel:
 
     def kill(self):
         os.kill(self.process.pid, signal.SIGKILL)
-
-
-def group(leader):
-    """Living members of a process group."""
-    members = set()
-    for process in psutil.process_iter(["status"]):
-        try:
-            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == leader:
-                members.add(process.pid)
-        except ProcessLookupError:  # It ended while we looked.
-            continue
-    return members
 
 
 def wait_until(condition):
@@ -101,15 +93,15 @@ def test_a_killed_kernel_leaves_nobody_at_any_moment(kills):
         with Kernel("2") as kernel:
             time.sleep(dice.uniform(0, 1))
             kernel.kill()
-            wait_until(lambda leader=kernel.process.pid: not group(leader))
+            wait_until(lambda family=kernel.family: not family.members())
 
 
 def test_nor_with_a_forked_copy_and_children_inside_compiled_code():
     with Kernel("2", "--spin", "--fork").up() as kernel:
         family = kernel.ready()
-        assert group(kernel.process.pid) == {kernel.process.pid, family["sibling"], *family["children"]}
+        assert kernel.family.members() == {kernel.process.pid, family["sibling"], *family["children"]}
         kernel.kill()
-        wait_until(lambda: group(kernel.process.pid) == {family["sibling"]})
+        wait_until(lambda: kernel.family.members() == {family["sibling"]})
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
@@ -121,9 +113,9 @@ def test_a_killed_group_leaves_no_name_in_shared_memory(kills):
                 with open(f"/proc/{pid}/maps") as maps:
                     mapped = maps.read()
                 assert "/dev/shm" not in mapped
-                assert "memfd:dshq" in mapped
+                assert MAPPED in mapped
             os.killpg(kernel.process.pid, signal.SIGKILL)
-            wait_until(lambda leader=kernel.process.pid: not group(leader))
+            wait_until(lambda family=kernel.family: not family.members())
     assert not shared_names() - before
 
 
@@ -137,7 +129,7 @@ def test_interrupts_lose_no_child():
             os.killpg(kernel.process.pid, signal.SIGINT)
             kernel.ask("ping")
             assert kernel.process.stdout.readline() == "3\n"
-        assert group(kernel.process.pid) == {kernel.process.pid, *family["children"]}
+        assert kernel.family.members() == {kernel.process.pid, *family["children"]}
 
 
 def test_a_normal_end_takes_everyone_along():
@@ -145,7 +137,7 @@ def test_a_normal_end_takes_everyone_along():
         kernel.ready()
         kernel.ask("quit")
         assert kernel.process.wait(PATIENCE) == 0
-        assert not group(kernel.process.pid)
+        assert not kernel.family.members()
 
 
 def test_a_forked_copy_that_ends_normally_harms_no_child():
@@ -156,20 +148,20 @@ def test_a_forked_copy_that_ends_normally_harms_no_child():
 @pytest.mark.parametrize("parent", ["right", "wrong"])
 def test_the_end_of_stdin_or_a_lost_parent_ends_a_child(parent):
     """What remains where the system knows no parent-death signal."""
-    pid = os.getpid() if parent == "right" else 1
-    messages, child_end = os.pipe()
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    pid = os.getpid() if parent == "right" else ended.pid
     child = subprocess.Popen(
         [sys.executable, "-m", "dshq_widget.runtime.process", "dshq_widget.runtime.probe:run", str(pid)],
         stdin=subprocess.PIPE,
-        pass_fds=[child_end],
+        stdout=subprocess.PIPE,
     )
-    os.close(child_end)
-    with child, open(messages) as heard:
+    with child:
         if parent == "right":
-            settings = {"messages": child_end, "blocks": {}, "config": {}}
-            child.stdin.write(json.dumps(settings).encode() + b"\n")
+            child.stdin.write(json.dumps({"blocks": {}, "config": {}}).encode() + b"\n")
             child.stdin.flush()
-            assert "READY" in heard.readline()
+            while b"READY" not in child.stdout.readline():
+                pass
             child.stdin.close()
         assert child.wait(PATIENCE) == 3
 
@@ -177,21 +169,21 @@ def test_the_end_of_stdin_or_a_lost_parent_ends_a_child(parent):
 @pytest.mark.parametrize("restarts", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_notebooks_restart_leaves_nobody_and_no_name(restarts):
     before = shared_names()
-    manager = KernelManager()
-    manager.start_kernel()
+    manager, family = KernelManager(), Family()
+    manager.start_kernel(env=family.environment)
     client = manager.client()
     try:
         client.start_channels()
         for _ in range(restarts):
             client.wait_for_ready(timeout=300)
             assert client.execute_interactive(START, timeout=300)["content"]["status"] == "ok"
-            leader = manager.provisioner.pid
-            assert len(group(leader)) == 3
+            before_restart = family.members()
+            assert len(before_restart) == 3
             manager.interrupt_kernel()
             assert client.execute_interactive(ECHO, timeout=300)["content"]["status"] == "ok"
-            assert len(group(leader)) == 3
+            assert family.members() == before_restart
             manager.restart_kernel(now=True)
-            wait_until(lambda leader=leader: not group(leader))
+            wait_until(lambda old=before_restart: not family.members() & old)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

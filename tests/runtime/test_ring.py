@@ -1,10 +1,7 @@
 """Rings: every committed record arrives once, whole and in order, whoever is killed; a full lane drops and counts."""
 
-import subprocess
-import sys
 import time
 from collections import deque
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane, layout_hash
 from tests.harness.counts import times
-from tests.harness.processes.runtime_writers import CROWD, RECORD, pattern
+from tests.harness.processes.runtime_writers import CROWD, RECORD, pattern, writers
 
 FIELDS = {"obs": ("float32", (3, 5)), "done": ("uint8", (7,)), "boot": ("float32", ())}
-WRITERS = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_writers.py")
 
 
 def lane_of(fields, capacity, offset=0):
@@ -181,9 +177,7 @@ def test_killed_producers_tear_lose_and_double_nothing(kills):
         return True
 
     for _ in range(kills):
-        with subprocess.Popen(
-            [sys.executable, WRITERS, "records", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
-        ) as producer:
+        with writers("records", block) as producer:
             try:
                 goal, enough = expected + random.integers(3, 100), time.monotonic() + 300
                 while expected < goal:
@@ -205,9 +199,7 @@ def test_a_crowd_of_records_survives_killed_producers_and_what_is_lost_is_counte
     goals = np.sort(random.integers(0, records, kills))  # records after which the producer is killed
     taken, sequences = 0, []
     for goal in [*goals, records]:
-        with subprocess.Popen(
-            [sys.executable, WRITERS, "crowd", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
-        ) as producer:
+        with writers("crowd", block) as producer:
             try:
                 enough = time.monotonic() + 300
                 while taken <= goal:

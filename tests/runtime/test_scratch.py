@@ -8,7 +8,7 @@ import sys
 
 from dshq_kernels.simd import folders
 from dshq_kernels.simd.own_folder import is_own, own_folder
-from dshq_widget.runtime.scratch import Scratch, sweep
+from dshq_widget.runtime.scratch import OWNER, Scratch, sweep
 
 OWN = """
 import sys, time
@@ -71,7 +71,7 @@ def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
         for own in (True, False):
             folder = tmp_path / f"dshq-run-{name}-{own}"
             folder.mkdir(mode=0o700)
-            prepare(folder / "owner")
+            prepare(folder / OWNER)
             if not own and os.getuid() == 0:
                 os.chown(folder, 12345, 12345)
             elif not own:

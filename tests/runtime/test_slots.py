@@ -1,11 +1,8 @@
 """Weight slots: no reader ever sees a torn, mislabelled or older policy, whatever happens to the writer."""
 
 import re
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +13,11 @@ from dshq_kernels.simd.atomics import fence_acquire, load_acquire, load_relaxed
 from dshq_widget.runtime import slots as layout
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots, _publish, _read
+from tests.harness.processes.runtime_writers import writers
 
 N = 8_031  # weights of a 28-64-64-31 network
 PATTERN = 1 << 20  # float32 holds these whole numbers exactly
 DAWDLE = 300_000  # looks at the version: about a millisecond
-WRITERS = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_writers.py")
 
 
 @pytest.fixture
@@ -255,9 +252,7 @@ def test_killed_writers_are_succeeded_without_a_tear_or_a_step_back(block, kills
     random = np.random.default_rng(0)
     have = 0
     for _ in range(kills):
-        with subprocess.Popen(
-            [sys.executable, WRITERS, "weights", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
-        ) as writer:
+        with writers("weights", block) as writer:
             try:
                 goal, enough = have + random.integers(5, 200), time.monotonic() + 300
                 while have < goal:

@@ -16,6 +16,7 @@ import pytest
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Restart, Supervisor
+from dshq_widget.system.form import PORTABLE
 from tests.harness.processes.faults import until
 
 PROBE = "dshq_widget.runtime.probe:run"
@@ -277,7 +278,7 @@ def test_callbacks_may_use_the_supervisor(supervisor, ears):
     second.wait_for("READY")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="epoll's descriptor")
+@pytest.mark.skipif(PORTABLE, reason="threads wait for pipes there")
 @pytest.mark.parametrize("which", ["the selector", "the selector and the bell"])
 def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, which, caplog):
     child = supervisor.start(PROBE, **ears.callbacks)
@@ -286,8 +287,8 @@ def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, w
 
     def close() -> None:  # on the supervisor's thread: a number that is free is soon somebody else's
         if which != "the selector":
-            os.close(supervisor._bell)
-        os.close(supervisor._selector.fileno())
+            os.close(supervisor._board._bell)
+        os.close(supervisor._board._selector.fileno())
         done.set()
 
     supervisor._ask(close)
@@ -301,16 +302,16 @@ def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, w
         assert one.join(PATIENCE)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="epoll's descriptor")
+@pytest.mark.skipif(PORTABLE, reason="threads wait for pipes there")
 def test_a_number_that_somebody_else_closed_and_took_again_stays_open(ears, tmp_path, monkeypatch):
-    monkeypatch.setattr(logging.getLogger("dshq_widget.runtime.supervisor"), "disabled", True)  # records keep frames
+    monkeypatch.setattr(logging.getLogger("dshq_widget.system.posix.board"), "disabled", True)  # records keep frames
     held = [Supervisor()]
     child = held[0].start(PROBE, **ears.callbacks)
     ears.wait_for("READY")
     taken: list[int] = []
 
     def close() -> None:
-        number = held[0]._selector.fileno()
+        number = held[0]._board._selector.fileno()
         os.close(number)
         while number not in taken:
             taken.append(os.open(tmp_path, os.O_RDONLY))

@@ -1,7 +1,6 @@
 """Runs that outlive their kernel: which may be gone on with, and which are left alone."""
 
 import errno
-import fcntl
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
+from dshq_widget.system import locks
 from dshq_widget.training import saved_runs
 from dshq_widget.training.saved_runs import AUTOSAVE, KEPT, Run, earlier
 from dshq_widget.training.trainer import Trainer
@@ -99,9 +99,9 @@ def another_machine(run: Run) -> None:
 
 def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise locks.NoLocksError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(locks, "hold", refuse)
 
 
 def test_without_locks_a_living_process_keeps_its_run(tmp_path: Path, monkeypatch):
@@ -111,21 +111,22 @@ def test_without_locks_a_living_process_keeps_its_run(tmp_path: Path, monkeypatc
     save(living.path, 3, 1000.0)
     assert found(tmp_path) is None, "it is this process's"
     script = "import sys; from pathlib import Path; from dshq_widget.training import saved_runs\n"
-    script += "def refuse(*_): raise OSError(37, 'No locks available')\n"
-    script += "saved_runs.fcntl.flock = refuse; run = saved_runs.Run(Path(sys.argv[1]), 'bandit')\n"
+    script += "from dshq_widget.system import locks\n"
+    script += "def refuse(*_): raise locks.NoLocksError(37, 'No locks available')\n"
+    script += "locks.hold = refuse; run = saved_runs.Run(Path(sys.argv[1]), 'bandit')\n"
     script += "import os; print(run.path, flush=True); os._exit(0)"  # killed, as far as its run goes
     done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, timeout=300)
     save(Path(done.stdout.strip()), 4, 2000.0)
     assert found(tmp_path) == 4, "its process has ended"
 
 
-@pytest.mark.parametrize("locks", [True, False], ids=["locks of its own", "no locks"])
-def test_a_run_of_another_machine_lives_while_it_is_written(tmp_path: Path, monkeypatch, locks: bool):
+@pytest.mark.parametrize("own", [True, False], ids=["locks of its own", "no locks"])
+def test_a_run_of_another_machine_lives_while_it_is_written(tmp_path: Path, monkeypatch, own: bool):
     """Two machines share a home, and each sees its own locks alone: both get this one's."""
     there, empty = Run(tmp_path, "bandit"), Run(tmp_path, "bandit")
     for run in (there, empty):
         another_machine(run)
-    monkeypatch.setattr(saved_runs, "_lock", lambda owner: True if locks else None)
+    monkeypatch.setattr(saved_runs, "_free", lambda run: True if own else None)
     save(there.path, 5, time.time())
     assert found(tmp_path) is None, "it was written a moment ago"
     Run(tmp_path, "bandit")

@@ -31,7 +31,8 @@ from dshq_widget.gyms.making import make, maker
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import made
-from dshq_widget.runtime.process import die_with_parent
+from dshq_widget.runtime.process import ORPHANED
+from dshq_widget.system.processes import START_METHOD, die_with
 
 SERVER_END = "dshq_widget.runtime.server_end"
 """What the server of the environments' processes imports first."""
@@ -113,10 +114,10 @@ def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> V
     makers = [maker(environment.spec.environment.id, made(config.to_json()))] * config.num_envs
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-    # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
-    multiprocessing.set_forkserver_preload(["__main__", SERVER_END])
+    if START_METHOD == "forkserver":
+        multiprocessing.set_forkserver_preload(["__main__", SERVER_END])
     guarded = [functools.partial(_made_apart, make_one) for make_one in makers]
-    return AsyncVectorEnv(guarded, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
+    return AsyncVectorEnv(guarded, autoreset_mode=AutoresetMode.SAME_STEP, context=START_METHOD)
 
 
 def _made_apart(make_one: Callable[[], Env]) -> Env:
@@ -124,7 +125,7 @@ def _made_apart(make_one: Callable[[], Env]) -> Env:
     server ends with this run's process (runtime/server_end.py).
     """
     if multiprocessing.parent_process() is not None:  # this run's process makes one, too, and looks at its spaces
-        die_with_parent(os.getppid())
+        die_with(os.getppid(), ORPHANED)
     return make_one()
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
-import signal
 import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -31,11 +29,11 @@ PATIENCE = 120.0
 class ThreadChannel:
     """What `process.Channel` is to a role: messages to the parent and commands from it."""
 
-    def __init__(self, bell: int):
+    def __init__(self, told: Callable[[], object]):
         self.dropped = 0
         self.progress = 0
         self.messages: deque[dict] = deque()
-        self._bell = bell
+        self._told = told
         self._commands: deque[dict] = deque()
         self._arrived = threading.Event()
         self._closed = False
@@ -49,7 +47,7 @@ class ThreadChannel:
         if len(line) >= process.OUTBOX_BYTES:
             raise ValueError(f"a message has at most {process.OUTBOX_BYTES:,} bytes, not {len(line) + 1:,}")
         self.messages.append(json.loads(line))
-        os.write(self._bell, b"!")
+        self._told()
         return True
 
     def poll(self, timeout: float = 0.0) -> list[dict]:
@@ -73,6 +71,12 @@ class ThreadChannel:
         self._arrived.set()
 
 
+def again(block: SharedBlock) -> SharedBlock:
+    """The same memory, mapped once more, as another process would."""
+    where = block.where
+    return SharedBlock.attach(os.dup(where) if isinstance(where, int) else where, block.nbytes)
+
+
 class RoleThread(threading.Thread):
     """A role that runs; what `subprocess.Popen` is to the supervisor."""
 
@@ -81,7 +85,7 @@ class RoleThread(threading.Thread):
         self.pid = None  # a test that asks for it wants a process
         self.returncode: int | None = None
         self._role, self._channel, self._config = role, channel, config
-        self._blocks = {name: SharedBlock.attach(os.dup(block.fd), block.nbytes) for name, block in blocks.items()}
+        self._blocks = {name: again(block) for name, block in blocks.items()}
 
     def run(self) -> None:
         try:
@@ -99,8 +103,10 @@ class RoleThread(threading.Thread):
         """The exit status, once it has ended."""
         return None if self.is_alive() else self.returncode
 
-    def send_signal(self, number: signal.Signals) -> None:
+    def terminate(self) -> None:
         """A thread cannot be killed: it has been told to stop, and the test fails if it does not."""
+
+    kill = terminate
 
 
 class ThreadRun:
@@ -109,12 +115,9 @@ class ThreadRun:
     def __init__(self, owner, role, config, blocks, threads, on_message):
         self.failure: dict = {}
         self.tail = bytearray()
-        self._supervisor, self._on_message = owner, on_message
-        self._bell, self._push = os.pipe()
-        os.set_blocking(self._bell, False)
-        self._channel = ThreadChannel(self._push)
+        self._on_message = on_message
+        self._channel = ThreadChannel(lambda: owner._ask(self._hear))
         self.process = RoleThread(role, self._channel, json.loads(json.dumps(config)), blocks)
-        owner._watch(self._bell, selectors.EVENT_READ, self._hear)
         with STARTING:
             RUNNING.append(self.process)
             self.process.start()
@@ -135,13 +138,8 @@ class ThreadRun:
 
     def close(self) -> None:
         self._hear()
-        self._supervisor._unwatch(self._bell)
-        os.close(self._bell)
-        os.close(self._push)
 
     def _hear(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # heard before
-            os.read(self._bell, 1 << 16)
         while self._channel.messages:
             message = self._channel.messages.popleft()
             if message["type"] == "FAILED":

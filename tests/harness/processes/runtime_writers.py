@@ -1,8 +1,10 @@
 """Writers that never stop, run as scripts by the runtime tests, which kill them in mid-write.
 
-Usage: `runtime_writers.py weights|records|crowd FD NBYTES`, with an inherited shared block that the test laid out.
+Usage: `runtime_writers.py weights|records|crowd WHERE NBYTES`, with a shared block that the test laid out.
 """
 
+import os
+import subprocess
 import sys
 import time
 
@@ -11,9 +13,16 @@ import numpy as np
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.system import processes
 
 CROWD = {"data": ("uint64", (4096, 4))}
 RECORD = {"number": ("int64", ()), "data": ("int64", (20_000,)), "flags": ("uint8", (7,))}
+
+
+def writers(what: str, block: SharedBlock) -> subprocess.Popen[bytes]:
+    """This script as a process that writes into `block`."""
+    command = [__file__, what, str(block.where), str(block.nbytes)]
+    return processes.start(command, os.environ, [block.where])
 
 
 def weights(block: SharedBlock) -> None:
@@ -59,6 +68,7 @@ def crowd(block: SharedBlock) -> None:
 
 
 if __name__ == "__main__":
+    where = sys.argv[2]
     {"weights": weights, "records": records, "crowd": crowd}[sys.argv[1]](
-        SharedBlock.attach(int(sys.argv[2]), int(sys.argv[3]))
+        SharedBlock.attach(int(where) if where.isdigit() else where, int(sys.argv[3]))
     )

@@ -60,7 +60,7 @@ def _own_token() -> None:
         found = path.stat()
     except OSError:  # the token is in RAY_AUTH_TOKEN, or there is none, which the cluster says
         return
-    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+    if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
         raise ConnectionError(f"wanted a token that nobody else can read, got {str(path)!r}: `chmod 600` it ({GUIDE})")
 
 

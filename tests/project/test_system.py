@@ -1,0 +1,82 @@
+"""What only one kind of system has is named in one room, whose two forms offer the same."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOM = ROOT / "dshq_widget" / "system"
+HUB = {"demo.py", "demo_config.py", "parent_watch.py", "spawner.py"}
+"""Of `classroom`: they run with JupyterHub, which runs on POSIX systems only."""
+MODULES = {"fcntl", "grp", "pwd", "resource", "select", "selectors", "termios", "msvcrt", "winreg"}
+NAMES = {
+    "os": {
+        *("fork", "forkpty", "memfd_create", "pipe", "set_blocking", "nice", "setsid", "getsid", "setpriority"),
+        *("getpriority", "kill", "killpg", "getpgid", "setpgid", "mkfifo", "sysconf", "statvfs", "wait", "waitpid"),
+        *("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_BINARY", "startfile"),
+    },
+    "signal": {"SIGKILL", "SIGSTOP", "SIGHUP", "pthread_kill", "pthread_sigmask", "CTRL_C_EVENT"},
+    "socket": {"AF_UNIX"},
+}
+BEGINNINGS = {"os": ("sched_", "posix_", "spawn")}
+ARGUMENTS = {"pass_fds", "preexec_fn", "process_group", "start_new_session", "creationflags"}
+FORMS = ("board", "locks", "memory", "priority", "processes")
+
+
+def named(text: str) -> Iterator[tuple[int, str]]:
+    """(line, name) of everything in a source text that only some systems have."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [name.name for name in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from ((node.lineno, module) for module in modules if module in MODULES)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = node.value.id
+            if node.attr in NAMES.get(module, ()) or node.attr.startswith(BEGINNINGS.get(module, ("\0",))):
+                yield node.lineno, f"{module}.{node.attr}"
+        elif isinstance(node, ast.keyword) and node.arg in ARGUMENTS:
+            yield node.value.lineno, f"{node.arg}="
+
+
+def test_nothing_else_names_what_only_some_systems_have():
+    files = [path for folder in ("dshq_widget", "kernels") for path in (ROOT / folder).rglob("*.py")]
+    found = [
+        f"{path.relative_to(ROOT)}:{line} names {name}"
+        for path in files
+        if ROOM not in path.parents and not (path.parent.name == "classroom" and path.name in HUB)
+        for line, name in named(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "dshq_widget/system has a function for it, or should have one"
+
+
+def test_such_names_are_found():
+    names = ("fcntl", "os.fork", "os.sched_yield", "signal.SIGKILL", "socket.AF_UNIX", "pass_fds=")
+    text = "import fcntl\nos.fork()\nos.sched_yield()\nsignal.SIGKILL\nsocket.AF_UNIX\nPopen(pass_fds=[])\nos.getpid()"
+    assert sorted(named(text)) == list(enumerate(names, 1))
+
+
+def offered(form: str, part: str) -> dict[str, object]:
+    """What one form of a part offers, by its name: functions' parameters, methods' parameters, kinds of constants."""
+    facade = importlib.import_module(f"dshq_widget.system.{part}")
+    module = importlib.import_module(f"dshq_widget.system.{form}.{part}")
+    found: dict[str, object] = {}
+    for name in facade.__all__:
+        if name == "NoLocksError":
+            continue
+        value = getattr(module, name)
+        if inspect.isclass(value):
+            public = {key for key in vars(value) if not key.startswith("_")}
+            found.update({f"{name}.{key}": inspect.isfunction(vars(value)[key]) for key in public})
+        else:
+            found[name] = list(inspect.signature(value).parameters) if callable(value) else type(value)
+    return found
+
+
+@pytest.mark.parametrize("part", FORMS)
+def test_both_forms_offer_the_same(part):
+    posix, portable = (offered(form, part) for form in ("posix", "portable"))
+    extra = {"watch", "unwatch"} if part == "board" else set()
+    assert {name: value for name, value in posix.items() if name.split(".")[-1] not in extra} == portable
