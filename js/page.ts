@@ -110,7 +110,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("status", now);
     set("trainer", session.model.trainedBy ?? "kernel");
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
-    const match = session.dream.on ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
+    const match = session.elsewhere ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
     if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} ${restartHint(session.model)}`;
   };
   const show = () => set("mode", session.show.mode);
@@ -137,7 +137,6 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("return", number(alone, 4));
     set("agent-steps", number(steps, 0));
   };
-  const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");
   const ready = ({ view, renderer, thread, reason }: Ready) => {
     if (view !== number) return;
     set("renderer", renderer);
@@ -150,8 +149,8 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   session.events.on("drill", drill, signal);
   session.events.on("picture", picture, signal);
   session.events.on("state", state, signal);
-  session.events.on("futures", futures, signal);
   session.events.on("history", history, signal);
   session.events.on("ready", ready, signal);
-  for (const follow of [status, show, drill, state, futures, history]) follow();
+  for (const { attributes } of PAGE_FEATURES) attributes?.(session, set, signal);
+  for (const follow of [status, show, drill, state, history]) follow();
 }

@@ -31,7 +31,7 @@ class ShowEvent:
 
 @dataclass(frozen=True)
 class PlanStart:
-    """From where a policy elsewhere plays the match ahead (js/match/ahead.ts)."""
+    """From where a policy elsewhere plays the match ahead (js/features/dream/ahead.ts)."""
 
     state: str
     """Its bytes in hex."""

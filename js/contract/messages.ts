@@ -8,7 +8,7 @@ export interface ShowEvent {
   version: number;
 }
 
-/** From where a policy elsewhere plays the match ahead (js/match/ahead.ts). */
+/** From where a policy elsewhere plays the match ahead (js/features/dream/ahead.ts). */
 export interface PlanStart {
   /** Its bytes in hex. */
   state: string;

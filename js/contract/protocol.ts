@@ -158,22 +158,6 @@ export interface Liveliness {
   untrained: Liveliness["now"] | null;
 }
 
-/** How search decides (docs/search.md). */
-export interface SearchSettings {
-  num_particles: number; // copies of the match that are played ahead
-  search_depth: number; // decisions that they are played ahead
-  gamma: number; // discount
-  weights: Record<string, number>; // of reward terms by name; those left out weigh what the drill says
-}
-
-/** What came of the last decision by search. */
-export interface Futures {
-  side: number; // that search decides for
-  moves: { action: number[]; prior: number; target: number }[]; // the likeliest: the option of each choice, the policy's share, search's
-  sizes: number[]; // effective sample size after each decision ahead
-  ms: number; // a decision takes, on average of late
-}
-
 /** A key goes down or up. `t`: performance.now() of the page, in ms. */
 export interface KeyInput {
   code: string;
@@ -299,9 +283,6 @@ export type ToWorker =
   | (ToShow & { type: "REPLAY"; recording: Recording | null }) // in the live match's place, which stands still; null: back to it
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
-  | (ToShow & { type: "PLAN_AHEAD"; on: boolean }) // side 0's policy is elsewhere; a plan that was there is void
-  | (ToShow & { type: "AHEAD"; plan: number; version: number; decisions: number[][] }) // tick, sum of the state, actions
-  | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
   | (ToShow & {
       type: "INSPECT";
       player?: number;
@@ -398,9 +379,6 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
-  | { type: "WANTED"; id: string; plan: number; tick: number; state: string; repeat: number; opponent: string } // to be played elsewhere from here
-  | { type: "DECIDED"; id: string; plan: number; tick: number; left: number } // the last decision taken, and how many wait
-  | { type: "FUTURES"; id: string; futures: Futures | null } // null: search decides for nobody
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "REPLAYING"; id: string; problem: string } // why the replay was refused, or ""
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here

@@ -1,7 +1,11 @@
 /** The features of the page: a line each. */
+import { dream } from "./dream/page";
 import { gate } from "./gate/page";
 import type { PageFeature } from "./plug";
+import { search } from "./search/page";
 
 export const PAGE_FEATURES: readonly PageFeature[] = Object.values<PageFeature>({
   gate,
+  search,
+  dream,
 });

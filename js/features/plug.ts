@@ -5,7 +5,7 @@
  * Folder `features`: one folder per feature, whole: code, panels, style and tests. Core imports none of them, and they import no other.
  */
 import type { FromWorker, PanelName, ToWorker } from "../contract/protocol";
-import type { Decider } from "../match/decider";
+import type { Decider, Elsewhere } from "../match/decider";
 import type { Show } from "../match/show";
 import type { Layer } from "../mind/layer";
 import type { Panel, PanelSession } from "../panels/panel";
@@ -18,6 +18,8 @@ export interface PageFeature {
   readonly panels?: Readonly<Partial<Record<PanelName, Panel>>>;
   /** What the colours over the pitch mean while its map lies there, else null. Asked again at the event `map`. */
   readonly legend?: (session: PanelSession) => Legend | null;
+  /** Keeps attributes `data-NAME` of the page's root, up to `signal`. */
+  readonly attributes?: (session: PanelSession, set: (name: string, value: string) => void, signal: AbortSignal) => void;
 }
 
 /** The meaning of the colours of a map. */
@@ -42,11 +44,14 @@ export interface LiveMatch {
 
 export interface MatchPart {
   readonly decider?: Decider;
+  readonly elsewhere?: Elsewhere;
   readonly layer?: Layer;
   /** Does what a message says; null: it is not its own, true: the page is to be told at once what came of it, as `report` does. */
   receive?(message: ToWorker): boolean | null;
   /** Tells the page what is new; after each STATE. */
   report?(): void;
+  /** The same after each frame: what cannot wait. */
+  frame?(): void;
 }
 
 type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;

@@ -1,4 +1,4 @@
-/** Who may decide in the place of a network's own draw. A feature brings one; `Deciders` asks them in the order of the features. */
+/** Who may decide in the place of a network that this match has: features bring them. `Deciders` asks those for one side in the order of the features. */
 import type { GameState } from "./rules";
 
 /** A decision that is to be made, before the match's tick `tick`; it will last `actionRepeat` ticks. */
@@ -20,4 +20,15 @@ export interface Decider {
   decided?(state: GameState): void;
   /** Another match: nothing is under way. */
   forget?(): void;
+}
+
+/** A policy that is in another place, and decides for all sides. The match waits for it. */
+export interface Elsewhere {
+  readonly on: boolean;
+  /** Of the policy that made the last decision taken; -1: none was. */
+  readonly version: number;
+  /** Whether the decision before tick `tick`, in this state, is here; asks for it where nobody did. */
+  ready(tick: number, state: ArrayBuffer, how: { repeat: number; opponent: string }): boolean;
+  /** Each side's action, as `ready` has found it. */
+  take(): readonly number[];
 }

@@ -5,14 +5,12 @@
 
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
-import { Ahead } from "./ahead";
-import type { Decider } from "./decider";
+import type { Decider, Elsewhere } from "./decider";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
 import { Random } from "./random";
 import type { Game, GameState } from "./rules";
-import { Searcher } from "./searcher";
 
 export class Deciders {
   policy: Policy | null = null;
@@ -25,9 +23,8 @@ export class Deciders {
   blend = 0; // ms of show time over which the old policy fades into the new
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
-  readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
-  readonly searcher: Searcher; // may decide for the side that the policy plays
-  readonly ahead = new Ahead(); // where side 0's policy is elsewhere, and decides for its opponent, too
+  private readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
+  private away: Elsewhere | null = null; // where side 0's policy may be, which then decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
   readonly memories: Float32Array<ArrayBuffer>[]; // of each side: the state of its network's memory before the next decision
 
@@ -46,14 +43,22 @@ export class Deciders {
   ) {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
-    this.searcher = new Searcher(game, spec, now);
     this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
     this.memories = Array.from({ length: spec.sides }, () => new Float32Array(0));
   }
 
+  /** Whom features bring. */
+  add(...those: readonly { readonly decider?: Decider; readonly elsewhere?: Elsewhere }[]): void {
+    for (const { decider, elsewhere } of those) {
+      if (decider) this.others.push(decider);
+      this.away ??= elsewhere ?? null;
+    }
+  }
+
   get version(): number {
-    return this.policy?.version ?? (this.ahead.version < 0 ? this.restoredVersion : this.ahead.version);
+    const { version = -1 } = this.away ?? {};
+    return this.policy?.version ?? (version < 0 ? this.restoredVersion : version);
   }
 
   /** The network that plays `side` where a network plays it. */
@@ -176,21 +181,25 @@ export class Deciders {
 
   // ---- decisions
 
-  /** Whether the next decision is made elsewhere, for all sides. */
-  get elsewhere(): boolean {
-    return this.ahead.on && !this.played(0);
+  /** Who makes the next decision, for all sides, where that is elsewhere. */
+  get elsewhere(): Elsewhere | null {
+    return this.away?.on && !this.played(0) ? this.away : null;
   }
 
   /** Whether it is yet to come. */
   waits(state: GameState, tick: number, repeat: number): boolean {
-    return this.elsewhere && !this.ahead.ready(tick, state.buffer, { repeat, opponent: this.opponent });
+    return this.elsewhere?.ready(tick, state.buffer, { repeat, opponent: this.opponent }) === false;
   }
 
-  /** The side that search decides for, -1: none. It is the policy's: blue, or orange where a person plays blue. */
-  get searching(): number {
-    const side = this.played(0) ? 1 : 0;
-    const on = this.searcher.search && !this.others.some((decider) => decider.decides(side)) && side < this.spec.sides && !this.policy?.remembers;
-    return on && this.policy && this.policyOf(side) === this.policy && !this.scripted(side) ? side : -1;
+  /** Who decides for `side` in its network's place; null: nobody, or no network plays it. */
+  otherFor(side: number): Decider | null {
+    if (this.played(side) || !this.policyOf(side) || this.scripted(side)) return null;
+    return this.others.find((decider) => decider.decides(side)) ?? null;
+  }
+
+  /** Whether a decision may take milliseconds now. */
+  get slow(): boolean {
+    return this.memories.some((_, side) => this.otherFor(side)?.slow);
   }
 
   /** The action of `side` at the decision before tick `tick`, which will last `actionRepeat` ticks. */
@@ -210,11 +219,10 @@ export class Deciders {
 
   private decide(state: GameState, side: number, tick: number, actionRepeat: number): number {
     if (this.played(side)) return this.keys.take();
-    if (side === this.searching) return this.search(state, side, tick, actionRepeat);
     const policy = this.policyOf(side);
     if (!policy || this.scripted(side)) return this.baseline(this.scriptOf(side), state, side, this.rng);
 
-    const other = this.others.find((decider) => decider.decides(side));
+    const other = this.otherFor(side);
     if (other) return other.decide({ state, side, tick, actionRepeat });
     return sample(this.likely(state, side, tick), this.rng.next());
   }
@@ -227,14 +235,8 @@ export class Deciders {
     return policy === this.policy ? this.faded(fresh, tick, side, freely) : fresh;
   }
 
-  /** The action that search takes in this state. Leaves the state alone, and the match's generator. */
-  search(state: GameState, side: number, tick: number, actionRepeat: number): number {
-    const seed = state.rng_key[0]! ^ Math.imul(tick + 1, 0x9e3779b9);
-    return this.searcher.decide(this.policy!, { state, side, actionRepeat, seed }, this.imagined);
-  }
-
-  /** Who decides for the other side on the copies of a search: who does in the match, or the policy where a person does. */
-  private readonly imagined = (copy: GameState, side: number, random: Random): number => {
+  /** What `side` does on a copy of the match, by a generator of the copy's own: as in the match, or as the policy where a person plays it. */
+  readonly imagined = (copy: GameState, side: number, random: Random): number => {
     const person = this.played(side);
     const policy = person ? this.policy : this.policyOf(side);
     if (!policy || (this.scripted(side) && !person)) return this.baseline(this.scriptOf(side), copy, side, random);
@@ -247,7 +249,7 @@ export class Deciders {
   }
 
   /** Whether a person plays `side`. */
-  private played(side: number): boolean {
+  played(side: number): boolean {
     return side === 0 && (this.taken || this.mode === "human_vs_ai");
   }
 

@@ -185,3 +185,13 @@ export function marginals(probabilities: Float32Array, sizes: readonly number[])
 export function copyOf(data: Bytes): ArrayBuffer {
   return ArrayBuffer.isView(data) ? (data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer) : data.slice(0);
 }
+
+/** The option of each choice, of which there are `sizes`; an action index is a mixed-radix number, first choice most significant. */
+export function optionsOf(action: number, sizes: readonly number[]): number[] {
+  const options: number[] = [];
+  for (let rest = action, c = sizes.length - 1; c >= 0; c--) {
+    options.unshift(rest % sizes[c]!);
+    rest = Math.floor(rest / sizes[c]!);
+  }
+  return options;
+}

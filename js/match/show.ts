@@ -8,6 +8,7 @@
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
 import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS } from "../contract/protocol";
 import { REPLAY_FORMAT, REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
+import type { Elsewhere } from "./decider";
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
@@ -72,7 +73,7 @@ export class Show {
     readonly game: Game,
     readonly spec: DrillSpec,
     seed = 0,
-    private readonly now: () => number = () => performance.now(),
+    readonly now: () => number = () => performance.now(),
     readonly script: Script | null = null,
   ) {
     this.state = game.create();
@@ -126,9 +127,9 @@ export class Show {
     this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * rate * this.spec.tick_rate;
     const due = Math.floor(this.credit);
     const start = this.now();
-    const searching = this.deciders.searching >= 0; // a tick may take milliseconds
+    const { slow } = this.deciders;
     for (let done = 1; done <= due; done++) {
-      const late = (searching || done % TICKS_PER_CLOCK_LOOK === 0) && this.now() - start > FRAME_BUDGET_MS;
+      const late = (slow || done % TICKS_PER_CLOCK_LOOK === 0) && this.now() - start > FRAME_BUDGET_MS;
       if (this.waits()) {
         this.keepScene();
         this.takeScene();
@@ -406,7 +407,7 @@ export class Show {
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
     if (this.script) this.script.decide(this.state.action, this.tick);
-    else if (this.deciders.elsewhere) this.follow();
+    else if (this.deciders.elsewhere) this.follow(this.deciders.elsewhere);
     else {
       const sides = Array.from({ length: this.spec.sides }, (_, side) => side);
       const chosen = sides.map((side) => this.deciders.choose(this.state, side, this.tick, this.actionRepeat));
@@ -430,13 +431,12 @@ export class Show {
   }
 
   /** Carries out what was decided elsewhere. */
-  private follow(): void {
-    const { ahead } = this.deciders;
-    const { version, decision } = ahead.take();
-    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = decision[2 + side]!;
-    if (version === ahead.version) return;
-    ahead.version = version;
-    this.logInput({ kind: "policy", version });
+  private follow(elsewhere: Elsewhere): void {
+    const before = elsewhere.version;
+    const actions = elsewhere.take();
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = actions[side]!;
+    if (elsewhere.version === before) return;
+    this.logInput({ kind: "policy", version: elsewhere.version });
     this.emit("swap", -1);
   }
 

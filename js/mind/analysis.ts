@@ -5,7 +5,7 @@
 
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
 import { Observer } from "../match/observer";
-import { marginals, type Policy } from "../match/policy";
+import { marginals, optionsOf, type Policy } from "../match/policy";
 import type { Game, GameState } from "../match/rules";
 
 export const OUTCOMES = 4; // moves that are tried
@@ -49,7 +49,7 @@ export class PolicyAnalysis {
     policy.gradient(action, this.gradient);
     return {
       value,
-      action: this.options(action),
+      action: optionsOf(action, this.sizes),
       probabilities: marginals(policy.probabilities, this.sizes),
       observations: [...this.observer.observation],
       saliency: Array.from(this.gradient, Math.abs), // d log p(action) / d input
@@ -95,23 +95,13 @@ export class PolicyAnalysis {
       }
       const winner = ended ? this.game.winner(copy) : 0;
       const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side, memory); // time running out takes no reward away
-      return { action: this.options(action), probability, made: action === carried, change: reward + after - before, winner, ended, paths };
+      return { action: optionsOf(action, this.sizes), probability, made: action === carried, change: reward + after - before, winner, ended, paths };
     });
   }
 
   /** Whether the episode ends here, by the rules or by the clock. */
   private over(state: GameState): boolean {
     return Boolean(this.game.terminated(state)) || state.ticks[0]! >= this.spec.time_limit;
-  }
-
-  /** The option of each choice; an action index is a mixed-radix number, first choice most significant. */
-  options(action: number): number[] {
-    const options: number[] = [];
-    for (let rest = action, c = this.sizes.length - 1; c >= 0; c--) {
-      options.unshift(rest % this.sizes[c]!);
-      rest = Math.floor(rest / this.sizes[c]!);
-    }
-    return options;
   }
 
   /** The weighted sum of the reward terms, or of the potentials. */

@@ -16,7 +16,6 @@ import type { Look } from "../renderer/palette";
 import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/scene";
 import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
 import { EasedImage } from "./eased_image";
-import { FUTURE_SHAPES, Futures } from "./futures";
 import type { Layer } from "./layer";
 import { PlayerSight, SIGHT_SHAPES } from "./sight";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
@@ -32,10 +31,10 @@ export class Inspector implements Overlay {
   settings: Required<Settings> = { player: 0, map: false, sight: false, watch: false, weights: {} };
   /** Something beside the match itself changed the picture at the last frame. */
   dirty = false;
+  calm = false; // less motion is wanted
   private readonly analysis: PolicyAnalysis;
   private readonly map: ValueMap;
   private readonly eased: EasedImage;
-  readonly futures: Futures;
   private readonly sight: PlayerSight;
   private reportDue = true; // a report is due at once
   private outcomes: Outcome[] = [];
@@ -52,7 +51,6 @@ export class Inspector implements Overlay {
     this.analysis.memory = (policy, side) => show.deciders.remembered(policy, side);
     this.map = new ValueMap(this.analysis);
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
-    this.futures = new Futures(show, this.analysis);
     this.sight = new PlayerSight(show);
   }
 
@@ -105,11 +103,10 @@ export class Inspector implements Overlay {
   /** One frame later; whether there has to be another one even where the match stands still. */
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
-    const moved = this.layers.map((layer) => layer.advance(seconds, seen)).includes(true); // all of them
-    const ahead = this.futures.advance(seconds, seen);
+    const moved = this.layers.map((layer) => layer.advance(seconds, seen, this.calm)).includes(true); // all of them
     const mapped = this.advanceMap(seconds, seen);
-    this.dirty ||= moved || ahead;
-    return moved || ahead || mapped;
+    this.dirty ||= moved;
+    return moved || mapped;
   }
 
   private advanceMap(seconds: number, seen: boolean): boolean {
@@ -160,7 +157,6 @@ export class Inspector implements Overlay {
 
   shapes(out: Float32Array, count: number, look: Look): number {
     for (const layer of this.layers) count = layer.shapes(out, count, look);
-    count = this.futures.shapes(out, count, look);
     const { player, watch, sight } = this.settings;
     if (sight) count = this.sight.shapes(player, out, count, look);
     const width = this.spec.world[2] - this.spec.world[0];
@@ -171,7 +167,7 @@ export class Inspector implements Overlay {
     }
     const paths = this.outcomes[this.outcome]?.paths ?? [];
     const layered = this.layers.reduce((sum, { most }) => sum + most, 0);
-    const room = Math.floor((OVERLAY_SHAPES - layered - FUTURE_SHAPES - SIGHT_SHAPES - 4) / Math.max(paths.length, 1));
+    const room = Math.floor((OVERLAY_SHAPES - layered - SIGHT_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
       if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });

@@ -6,10 +6,8 @@ import type { Field } from "../renderer/scene";
 export interface Layer {
   /** Shapes that it draws at most. */
   readonly most: number;
-  /** Less motion is wanted. */
-  calm?: boolean;
-  /** One frame later; whether anything moved. `seen`: somebody sees it. */
-  advance(seconds: number, seen: boolean): boolean;
+  /** One frame later; whether anything moved. `seen`: somebody sees it; `calm`: less motion is wanted. */
+  advance(seconds: number, seen: boolean, calm: boolean): boolean;
   /** A map in the place of any other; null: none. */
   field?(theme: Theme): Field | null;
   /** Writes its shapes after the first `count`; returns the new count. */

@@ -10,7 +10,7 @@ import { percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 export const coach: Panel = {
-  applies: ({ dream, pictures, model }) => !dream.on && !pictures && (model.get("drill")?.spec.drag.length ?? 0) > 0,
+  applies: ({ elsewhere, pictures, model }) => !elsewhere && !pictures && (model.get("drill")?.spec.drag.length ?? 0) > 0,
   parts: { chips: buildChip, tab: build },
 };
 

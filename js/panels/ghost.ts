@@ -10,7 +10,7 @@ import { percent } from "../ui/format";
 import type { Panel, PanelSession, PanelView } from "./panel";
 
 export const ghost: Panel = {
-  applies: ({ dream, pictures, model }) => !dream.on && !pictures && model.get("drill")?.spec.sides !== 1,
+  applies: ({ elsewhere, pictures, model }) => !elsewhere && !pictures && model.get("drill")?.spec.sides !== 1,
   parts: { chips: buildChip, strip: buildDial },
 };
 

@@ -8,8 +8,6 @@ import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
-import { dream } from "./dream/dream";
-import { futures } from "./futures/futures";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
@@ -26,7 +24,6 @@ import { transport } from "./transport/transport";
 
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
 export const PANELS: Partial<Record<PanelName, Panel>> = {
-  futures,
   transport,
   ghost,
   training,
@@ -36,7 +33,6 @@ export const PANELS: Partial<Record<PanelName, Panel>> = {
   headline,
   charts,
   mind,
-  dream,
   league,
   log,
   rewards,

@@ -32,7 +32,7 @@ export interface Overlay {
   /** Writes at most OVERLAY_SHAPES shapes after the first `count`; returns the new count. */
   shapes(out: Float32Array, count: number, look: Look): number;
 }
-export const OVERLAY_SHAPES = 320 + 1536; // the latter for futures
+export const OVERLAY_SHAPES = 320 + 1536; // the latter for what features draw
 /** Rings around what a hand may take, above the overlay, and outlines of cells. */
 export const RING_SHAPES = 32 + 12;
 

@@ -30,13 +30,11 @@ export interface SessionEvents {
   scenes: undefined;
   seat: undefined;
   map: undefined; // another map lies over the pitch, or its colours mean something else
-  futures: undefined; // whether search is on, how it looks ahead or what it saw
   duel: undefined; // a person's match against the policy begins, goes on or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left
   undoable: undefined; // there is something else to undo, or nothing any more
   reward: { line: string; problem: string }; // whether a line can be paid for
   why: undefined; // somebody asks for the outcomes of the likeliest moves
-  dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; renderer?: RendererKind; reason: string };

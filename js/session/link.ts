@@ -22,6 +22,8 @@ export interface Ends {
 export interface Link {
   /** Whether it has a say in every decision of the policy: nothing else may decide for it. */
   readonly claims?: boolean;
+  /** Whether the policy plays in the kernel, and side 0 only. */
+  readonly elsewhere?: boolean;
   /** A show begins: it knows nothing of what was said before. */
   begin?(): void;
   /** Does what a message of the show worker says; whether it is the link's. */

@@ -13,7 +13,7 @@ export interface Lineup {
   readonly past: PastState;
   readonly taken: boolean; // a person plays side 0, whatever the mode
   readonly opponent: string;
-  readonly dream: { readonly on: boolean }; // the policy plays in the kernel, and side 0 only
+  readonly elsewhere: boolean; // the policy plays in the kernel, and side 0 only
   readonly replay?: { readonly recording: object | null }; // of another match, in the live one's place
 }
 
@@ -23,11 +23,11 @@ export function playerNames(session: Lineup): [string, string] {
   const { mode } = session.show;
   const { version } = session.state;
   const ghost = ghostOf(session);
-  const untrained = (mode === "ai_vs_ai" || session.dream.on) && session.model.get("policy")?.layers.length ? "Untrained" : "";
+  const untrained = (mode === "ai_vs_ai" || session.elsewhere) && session.model.get("policy")?.layers.length ? "Untrained" : "";
   const network = version > 0 ? (ghost >= 0 ? `v${version}` : "AI") : untrained;
   const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
   if (ghost >= 0) return [blue, `v${ghost}`];
-  return [blue, mode === "sandbox" || session.dream.on ? opponentName(session.opponent) : network || session.opponent];
+  return [blue, mode === "sandbox" || session.elsewhere ? opponentName(session.opponent) : network || session.opponent];
 }
 
 /** How an opponent is called: `league:best` and `league:v120` are the champion and a version of the league. */

@@ -21,7 +21,6 @@ import type {
   ToWorker,
 } from "../contract/protocol";
 import { readWeights } from "../match/scores";
-import { DreamLink } from "./dream_link";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
 import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
@@ -32,7 +31,6 @@ import { ReplayLink } from "./replay_link";
 import { runSettings } from "./run_settings";
 import { sameSetting } from "./same_setting";
 import { type Ends, Screen } from "./screen";
-import { SearchLink } from "./search_link";
 import { SharedShow } from "./shared_show";
 import { keepSparing } from "./sparing";
 
@@ -50,9 +48,7 @@ export class Session {
   past: PastState = { versions: [], ghost: -1 };
   back = 0; // versions that the ghost is to be behind, 0: no ghost
   readonly journal: Journal;
-  readonly search: SearchLink; // 16 futures
   readonly replay: ReplayLink; // a saved one in the live match's place
-  readonly dream: DreamLink; // of the algorithm `dreamer`
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
   sight = false; // whether lines to what the player sees are wanted
@@ -99,9 +95,7 @@ export class Session {
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
     this.journal = keepJournal(this, signal);
     this.links = new Map(links.map((kind) => [kind, new kind(this satisfies LinkEnds, signal)]));
-    this.search = new SearchLink(this);
     this.replay = new ReplayLink(this);
-    this.dream = new DreamLink(this, signal);
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -156,6 +150,11 @@ export class Session {
   /** Whether a feature has a say in every decision of the policy: nothing else is offered that decides for it. */
   get claimed(): boolean {
     return [...this.links.values()].some(({ claims }) => claims);
+  }
+
+  /** Whether the policy plays in the kernel, and side 0 only. */
+  get elsewhere(): boolean {
+    return [...this.links.values()].some(({ elsewhere }) => elsewhere);
   }
 
   get status(): Status {
@@ -304,8 +303,6 @@ export class Session {
     if (saved?.rules_hash === drill.spec.rules_hash) this.post({ type: "RESTORE", id, snapshot: saved });
     if (another) this.replay.forget();
     for (const link of this.links.values()) link.begin?.();
-    this.search.begin();
-    this.dream.begin();
     this.sendPolicy();
     if (!another) this.post({ type: "DRILL", id, ...drill });
     this.events.emit("drill", undefined);
@@ -384,13 +381,6 @@ export class Session {
         this.past = message;
         this.events.emit("past", undefined);
         return;
-      case "WANTED":
-      case "DECIDED":
-        this.dream.follow(message);
-        return;
-      case "FUTURES":
-        this.search.receive(message.futures);
-        return;
       case "REPLAYING":
         this.replay.receive(message);
         return;
@@ -435,7 +425,6 @@ export class Session {
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
     this.sendWeights(values.reward_weights);
-    this.search.follow();
     this.events.emit("config", undefined);
   }
 
@@ -469,13 +458,8 @@ export class Session {
       case "FRAME":
         if (buffers?.[0]) void this.screen?.receive(message, buffers[0]);
         return;
-      case "DECISIONS":
-      case "DECIDE_AGAIN":
-      case "IMAGINED":
-      case "DREAMT":
-        this.dream.receive(message, buffers?.[0]);
-        return;
       default:
+        for (const link of this.links.values()) if (link.receiveFromKernel?.(message, buffers?.[0])) return;
         console.warn("dshq-widget: unknown message from the kernel:", message);
     }
   }

@@ -203,15 +203,6 @@ export class Host {
       case "PAST":
         widget.earlier?.goBack(message.back);
         break;
-      case "PLAN_AHEAD":
-        show.deciders.ahead.set(message.on);
-        return;
-      case "AHEAD":
-        show.deciders.ahead.add(message.plan, message.version, message.decisions);
-        return;
-      case "SEARCH":
-        show.deciders.searcher.set(message.settings);
-        break;
       case "SET_MODE":
         show.setMode(message.mode, message.opponent);
         break;
@@ -342,7 +333,7 @@ export class Host {
     const inspector = new Inspector(show, layers);
     const { player: _, ...asked } = widget.inspector?.settings ?? {};
     inspector.configure(asked);
-    inspector.futures.calm = widget.reducedMotion;
+    inspector.calm = widget.reducedMotion;
     const drags = new PointerDrags(show, inspector);
     return { show, effects, inspector, drags, picks: new CellPicks(show, drags) };
   }
@@ -380,7 +371,7 @@ export class Host {
   private setMotion(widget: Widget, reduced: boolean): void {
     widget.reducedMotion = reduced;
     if (widget.effects) widget.effects.reducedMotion = reduced;
-    if (widget.inspector) widget.inspector.futures.calm = reduced;
+    if (widget.inspector) widget.inspector.calm = reduced;
   }
 
   private dispose({ id, view }: Message<"DISPOSE">): void {
@@ -466,20 +457,11 @@ export class Host {
     if (drew) widget.frameDrawn(now);
     for (const [view, cursor] of drags.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
     if (changed) widget.stateDirty = widget.snapshotDirty = true;
-    this.followAhead(widget.id, show);
+    for (const part of widget.parts) part.frame?.();
     const beat = this.report(widget, show, now);
     const mind = inspector.report(beat, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
     return show.playing || show.skipping || busy || held || widget.stateDirty || widget.snapshotDirty;
-  }
-
-  /** Where the policy is elsewhere: what it is to play, and how far the match has come. */
-  private followAhead(id: string, show: Show): void {
-    const { ahead } = show.deciders;
-    const wanted = ahead.takeWanted();
-    if (wanted) this.post({ type: "WANTED", id, ...wanted, state: stateHex(wanted.state) });
-    const decided = ahead.takeDecided();
-    if (decided) this.post({ type: "DECIDED", id, ...decided });
   }
 
   /** Tells the page how the match stands, on its beat or because somebody asked; whether it did. */
@@ -511,8 +493,6 @@ export class Host {
       ...show.deciders.opinion(show.state),
     });
     for (const part of widget.parts) part.report?.();
-    const futures = widget.inspector?.futures.report();
-    if (futures !== undefined) this.post({ type: "FUTURES", id, futures });
     const past = widget.earlier?.advance();
     if (past) this.post({ type: "PAST", id, ...past });
     if (show.script) return true; // what is kept is the live match

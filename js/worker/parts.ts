@@ -4,6 +4,6 @@ import type { LiveMatch, MatchPart, ShowFeature } from "../features/plug";
 /** Begins them, in the order of the features. */
 export function beginParts(features: readonly ShowFeature[], match: LiveMatch): readonly MatchPart[] {
   const parts = features.map((feature) => feature.begin(match));
-  match.show.deciders.others.push(...parts.flatMap(({ decider }) => decider ?? []));
+  match.show.deciders.add(...parts);
   return parts;
 }

@@ -59,7 +59,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
-    const meet = session.kernel.connected && !session.dream.on ? (opponent: string) => session.setShow({ mode: "sandbox", opponent }) : null;
+    const meet = session.kernel.connected && !session.elsewhere ? (opponent: string) => session.setShow({ mode: "sandbox", opponent }) : null;
     body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest, meet)));
   };
   shown.follow(follow);

@@ -13,7 +13,7 @@ import { buildAnswer } from "./answer";
 import { buildChips } from "./chips";
 import { buildOutcomes } from "./outcomes";
 
-export const mind: Panel = { applies: ({ dream, pictures }) => !dream.on && !pictures, parts: { chips: buildChips, strip: buildAnswer, tab: build } };
+export const mind: Panel = { applies: ({ elsewhere, pictures }) => !elsewhere && !pictures, parts: { chips: buildChips, strip: buildAnswer, tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;

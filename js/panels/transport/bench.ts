@@ -42,7 +42,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   decision.hidden = session.pictures;
   goal.hidden = session.pictures || alone; // a drill of one side has no goals
   if (session.pictures) tick.title = "Step: advance by one environment step";
-  if (session.pictures || session.dream.on) swap.querySelector("option[value=blend]")?.remove();
+  if (session.pictures || session.elsewhere) swap.querySelector("option[value=blend]")?.remove();
   const swapping = field("swap", swap);
   swapping.hidden = session.model.standalone === true; // nothing trains there
 

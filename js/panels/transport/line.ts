@@ -33,7 +33,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
 
   const offerPlayers = () => {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
-    const names = sides === 1 ? MODE_NAMES_ALONE : session.dream.on ? MODE_NAMES_DREAMER : MODE_NAMES;
+    const names = sides === 1 ? MODE_NAMES_ALONE : session.elsewhere ? MODE_NAMES_DREAMER : MODE_NAMES;
     setOptions(
       mode,
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
@@ -55,7 +55,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     selectValue(speed, String(show.speed), speedName(show.speed));
     selectValue(mode, show.mode);
     selectValue(opponent, session.opponent);
-    rival.hidden = alone || (show.mode !== "sandbox" && !session.dream.on);
+    rival.hidden = alone || (show.mode !== "sandbox" && !session.elsewhere);
   };
   for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);
   session.events.on("show", follow, signal);

@@ -11,7 +11,7 @@ function buildChallenge({ session, duel, signal }: PanelView): HTMLElement {
   const title = "Play against it: you play blue, from 0 : 0, for a minute or five goals";
   const challenge = button("challenge", { class: "button challenge", title }, () => duel.start());
   const follow = () => {
-    challenge.hidden = session.pictures || session.dream.on || session.model.get("drill")?.spec.sides === 1;
+    challenge.hidden = session.pictures || session.elsewhere || session.model.get("drill")?.spec.sides === 1;
   };
   session.events.on("drill", follow, signal);
   follow();

@@ -164,11 +164,4 @@ describe("a network with a memory", () => {
     two.stepBy("decision", 1);
     expect(two.deciders.memories.map(({ length }) => length)).toEqual([8, 4]);
   });
-
-  it("does not search", () => {
-    const show = playing();
-    show.deciders.searcher.set({ num_particles: 4, search_depth: 2, gamma: 1, weights: {} });
-    expect(show.deciders.searching).toBe(-1);
-    show.stepBy("decision", 2);
-  });
 });

@@ -63,7 +63,6 @@ it("of the page, whatever trains and wherever", async () => {
 
   const features = await featureControls();
   for (const { traits } of features) await page(traits({ drill, config }));
-  await page({ drill, config: { ...config, algorithm: { name: "dreamer", values: {}, schema: {} } } });
 
   await page({ drill }, (root) => root.querySelector<HTMLElement>("[data-control=challenge]")!.click());
   for (const k of ["train-in-page", "keep-policy", "continue-kept", "discard-kept"] as const) {

@@ -36,8 +36,8 @@ class Decision:
 
 
 def check_sum(words: NDArray[Any]) -> int:
-    """The sum of a state's words u32, each multiplied by (2 i + 1) `SPREAD`, modulo 2^32; js/match/ahead.ts has it,
-    too.
+    """The sum of a state's words u32, each multiplied by (2 i + 1) `SPREAD`, modulo 2^32; js/features/dream/ahead.ts
+    has it, too.
     """
     weights = (2 * np.arange(len(words), dtype=np.uint32) + 1) * np.uint32(SPREAD)
     return int((words * weights).sum(dtype=np.uint32))

@@ -1,27 +1,30 @@
 /** Search in the show worker: whether it is on, how far it looks, and what it saw last. Keeps its reward to the kernel's settings. */
-import type { Model } from "../contract/model";
-import type { Futures, SearchSettings, ToWorker } from "../contract/protocol";
-import { readWeights } from "../match/scores";
-import type { Events, SessionEvents } from "./events";
+import type { FromWorker } from "../../contract/protocol";
+import { readWeights } from "../../match/scores";
+import type { Ends, Link } from "../../session/link";
+import type { Futures, SearchSettings } from "./messages";
+
+declare module "../../session/events" {
+  interface SessionEvents {
+    futures: undefined; // whether search is on, how it looks ahead or what it saw
+  }
+}
 
 const GAMMA = 0.995; // where nobody says another discount
 
-/** What search needs of a session. */
-interface Ends {
-  readonly id: string;
-  readonly model: Pick<Model, "get">;
-  readonly events: Events<SessionEvents>;
-  post(message: ToWorker): void;
-}
-
-export class SearchLink {
+export class SearchLink implements Link {
   on = false;
   particles = 16;
   depth = 4;
   futures: Futures | null = null; // what search saw last; null: it decides for nobody
   private sent = "null"; // the settings that the worker has, as text
 
-  constructor(private readonly ends: Ends) {}
+  constructor(
+    private readonly ends: Ends,
+    signal: AbortSignal,
+  ) {
+    ends.events.on("config", () => this.follow(), signal);
+  }
 
   /** From the next decision on. */
   change(change: Partial<Pick<SearchLink, "on" | "particles" | "depth">>): void {
@@ -36,12 +39,18 @@ export class SearchLink {
   /** A show begins: it knows no search. */
   begin(): void {
     this.sent = "null";
-    this.receive(null);
+    this.saw(null);
     this.follow();
   }
 
+  receive(message: FromWorker): boolean {
+    if (message.type !== "FUTURES") return false;
+    this.saw(message.futures);
+    return true;
+  }
+
   /** Sends how search decides where it differs from what the worker has. */
-  follow(): void {
+  private follow(): void {
     const settings = this.settings();
     const text = JSON.stringify(settings);
     if (text === this.sent) return;
@@ -49,7 +58,7 @@ export class SearchLink {
     this.ends.post({ type: "SEARCH", id: this.ends.id, settings });
   }
 
-  receive(futures: Futures | null): void {
+  private saw(futures: Futures | null): void {
     this.futures = this.on ? futures : null;
     this.ends.events.emit("futures", undefined);
   }

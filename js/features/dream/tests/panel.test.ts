@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Traits } from "../../contract/model";
-import type { FromWorker, KernelToPage, PageToKernel } from "../../contract/protocol";
-import { HEIGHT, MADE_BYTES, Pictures, SEEN_BYTES, WIDTH } from "../../session/dream_frames";
-import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
+import type { Traits } from "../../../contract/model";
+import type { FromWorker, KernelToPage, PageToKernel } from "../../../contract/protocol";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../../../tests/harness/fakes";
+import { HEIGHT, MADE_BYTES, Pictures, SEEN_BYTES, WIDTH } from "../frames";
 
 beforeAll(installBrowser);
 

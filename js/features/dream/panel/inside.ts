@@ -1,14 +1,15 @@
 /** Play inside the dream: the person's keys drive the imagination, and the decoder draws it. */
-import type { DrillSpec } from "../../contract/protocol";
-import { button, control, h, setText } from "../../ui/dom";
-import { percent, signed } from "../../ui/format";
-import type { PanelView } from "../panel";
+import type { DrillSpec } from "../../../contract/protocol";
+import type { PanelView } from "../../../panels/panel";
+import { button, control, h, setText } from "../../../ui/dom";
+import { percent, signed } from "../../../ui/format";
+import { DreamLink } from "../link";
 import { buildPicture } from "./picture";
 
 const ARROWS: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
 
 export function buildInside({ session, signal }: PanelView): HTMLElement {
-  const { dream } = session;
+  const dream = session.link(DreamLink);
   const picture = buildPicture("The dream");
   const screen = h("div", { class: "screen", tabindex: 0, role: "application", ...control("dream-screen") }, picture.element);
   const enter = button("dream-enter", { title: "Play inside the dream: the match pauses, and your keys drive what the model imagines" }, () => {

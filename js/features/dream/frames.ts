@@ -1,5 +1,5 @@
 /** Frames as the kernel packs them: what the policy sees in four shades, and what a world model makes of it in sixteen. */
-import type { Bytes } from "../contract/protocol";
+import type { Bytes } from "../../contract/protocol";
 
 export const [WIDTH, HEIGHT] = [80, 72];
 export const SEEN_BYTES = (WIDTH * HEIGHT) / 4; // four pixels to a byte, the leftmost in the lowest bits

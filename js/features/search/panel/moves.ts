@@ -1,8 +1,10 @@
 /** The likeliest moves: what the policy gives each of them, and what search does. */
-import { h, setAttribute, setSpan, setText } from "../../ui/dom";
-import { percent } from "../../ui/format";
-import { nameOf } from "../move_name";
-import type { PanelView } from "../panel";
+
+import { nameOf } from "../../../panels/move_name";
+import type { PanelView } from "../../../panels/panel";
+import { h, setAttribute, setSpan, setText } from "../../../ui/dom";
+import { percent } from "../../../ui/format";
+import { SearchLink } from "../link";
 
 const ROWS = 6;
 
@@ -17,7 +19,7 @@ export function buildMoves({ session, signal }: PanelView): HTMLElement {
   const list = h("ol", { "aria-label": "Moves before and after search" }, ...rows.map(({ row }) => row));
 
   const follow = () => {
-    const [spec, now] = [session.model.get("drill")?.spec, session.search.futures];
+    const [spec, now] = [session.model.get("drill")?.spec, session.link(SearchLink).futures];
     if (!spec || !now) return;
     const best = now.moves.reduce((top, { target }, k) => (target > now.moves[top]!.target ? k : top), 0);
     rows.forEach(({ row, label, prior, target, before, after }, k) => {

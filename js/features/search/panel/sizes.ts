@@ -1,7 +1,9 @@
 /** The effective sample size over the decisions ahead: how many futures still count. */
-import { h, setAttribute, setText } from "../../ui/dom";
-import { fixed } from "../../ui/format";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { h, setAttribute, setText } from "../../../ui/dom";
+import { fixed } from "../../../ui/format";
+import { SearchLink } from "../link";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, EDGE] = [160, 56, 4];
@@ -14,7 +16,7 @@ export function buildSizes({ session, signal }: PanelView): HTMLElement {
   const last = h("span", {});
 
   const follow = () => {
-    const { futures, particles } = session.search;
+    const { futures, particles } = session.link(SearchLink);
     if (!futures) return;
     const sizes = [particles, ...futures.sizes]; // at the root all count the same
     const places = sizes.map((size, k) => [EDGE + (k * (WIDTH - 2 * EDGE)) / (sizes.length - 1), HEIGHT - EDGE - (size / particles) * (HEIGHT - 2 * EDGE)]);

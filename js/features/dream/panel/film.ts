@@ -1,12 +1,13 @@
 /** The next steps: what was imagined, frame by frame, and below each what came. */
-import { IMAGINED_STEPS } from "../../session/dream_link";
-import { button, h, setText } from "../../ui/dom";
-import { percent, signed } from "../../ui/format";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { button, h, setText } from "../../../ui/dom";
+import { percent, signed } from "../../../ui/format";
+import { DreamLink, IMAGINED_STEPS } from "../link";
 import { buildPicture } from "./picture";
 
 export function buildFilm({ session, signal }: PanelView): HTMLElement {
-  const { dream } = session;
+  const dream = session.link(DreamLink);
   const cells = Array.from({ length: IMAGINED_STEPS }, (_, k) => {
     const [imagined, truth] = [buildPicture(`Imagined, step ${k + 1}`), buildPicture(`What came, step ${k + 1}`)];
     return { item: h("li", {}, h("span", { class: "step" }, `+${k + 1}`), imagined.element, truth.element), imagined, truth };

@@ -2,15 +2,18 @@
  * What search looks at, over the pitch: the ways of its particles, thick by weight, faint where they were given up. And what the page is
  * told of it. Reads the match; what it searches itself, while the match stands, is done on copies.
  */
-import { KIND, type Futures as Report } from "../contract/protocol";
-import type { Search } from "../match/search";
-import type { Show } from "../match/show";
-import type { Look } from "../renderer/palette";
-import { putShape } from "../renderer/scene";
-import type { PolicyAnalysis } from "./analysis";
+import { KIND } from "../../contract/protocol";
+import { optionsOf } from "../../match/policy";
+import type { Show } from "../../match/show";
+import type { Layer } from "../../mind/layer";
+import type { Look } from "../../renderer/palette";
+import { putShape } from "../../renderer/scene";
 import { type FutureTree, FutureTrees } from "./future_tree";
+import type { Futures as Report } from "./messages";
+import type { Search } from "./search";
+import type { Searcher } from "./searcher";
 
-export const FUTURE_SHAPES = 1536;
+const MOST_SHAPES = 1536;
 const SIGHT = 1.2; // seconds ahead that are drawn, whatever the search looks at
 const HOLD = 0.1; // seconds that a tree stays at least; decisions may follow one another faster than eyes do
 const MOST_SHARE = 0.15; // of the time, for looking further than the search does
@@ -38,8 +41,9 @@ interface Pen {
   passed: number; // decisions
 }
 
-export class Futures {
-  calm = false; // less motion
+export class Futures implements Layer {
+  readonly most = MOST_SHAPES;
+  private calm = false; // less motion
   private readonly free: FutureTrees[];
   private shown: Shown[] = []; // the newest last
   private held = Infinity; // seconds since the newest came
@@ -48,16 +52,15 @@ export class Futures {
 
   constructor(
     private readonly show: Show,
-    private readonly analysis: PolicyAnalysis,
+    private readonly searcher: Searcher,
   ) {
     this.free = Array.from({ length: TREES }, () => new FutureTrees(show.game, show.spec));
   }
 
-  /** One frame later; whether anything moved. */
-  advance(seconds: number, seen: boolean): boolean {
-    const { deciders } = this.show;
-    const { searcher } = deciders;
-    const side = this.show.over ? -1 : deciders.searching;
+  advance(seconds: number, seen: boolean, calm: boolean): boolean {
+    const { searcher } = this;
+    this.calm = calm;
+    const side = this.show.over ? -1 : searcher.side;
     this.held += Math.max(seconds, 0);
     this.present();
     const wanted = seen && side >= 0 && (this.due() || !this.show.playing);
@@ -71,9 +74,9 @@ export class Futures {
   /** Whether the newest trees have stood for long enough, or the player has come half of the way. */
   private due(): boolean {
     const newest = this.shown.at(-1);
-    const { search } = this.show.deciders.searcher;
+    const { search, sightMs } = this.searcher;
     const half = !this.calm && newest && search && 2 * this.passed(newest.trees) >= search.settings.search_depth;
-    const paid = this.held >= this.show.deciders.searcher.sightMs / 1000 / MOST_SHARE; // looking costs the match no more than that
+    const paid = this.held >= sightMs / 1000 / MOST_SHARE; // looking costs the match no more than that
     return paid && (half || this.held >= (this.calm ? HOLD_CALM : HOLD));
   }
 
@@ -84,10 +87,10 @@ export class Futures {
 
   /** Searches once for a match that stands, whenever that or the search is another one. */
   private look(search: Search, side: number): void {
-    const { deciders, state, tick, actionRepeat, changes } = this.show;
+    const { state, tick, actionRepeat, changes } = this.show;
     if (this.looked?.search === search && this.looked.changes === changes) return;
     this.looked = { search, changes };
-    deciders.search(state, side, tick, actionRepeat);
+    this.searcher.decide({ state, side, tick, actionRepeat });
   }
 
   /** Shows what was recorded, if it is done. */
@@ -114,7 +117,7 @@ export class Futures {
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
-    const full = count + FUTURE_SHAPES;
+    const full = count + MOST_SHAPES;
     for (let k = this.shown.length - 1; k >= 0; k--) {
       const { trees, alpha } = this.shown[k]!;
       const passed = this.passed(trees); // what lies behind the player is no future
@@ -149,8 +152,7 @@ export class Futures {
 
   /** What the page is to be told now; undefined: nothing new. */
   report(): Report | null | undefined {
-    const { searching: side, searcher } = this.show.deciders;
-    const { search, ms } = searcher;
+    const { side, search, ms } = this.searcher;
     if (side < 0 || !search || ms === 0) {
       const news = this.told ? null : undefined;
       this.told = false;
@@ -159,7 +161,8 @@ export class Futures {
     this.told = true;
     const { prior, target, sizes } = search;
     const likely = Array.from(prior, (_, action) => action).sort((a, b) => prior[b]! + target[b]! - prior[a]! - target[a]! || a - b);
-    const moves = likely.slice(0, MOST_MOVES).map((action) => ({ action: this.analysis.options(action), prior: prior[action]!, target: target[action]! }));
+    const choices = this.show.spec.actions.map(({ options }) => options.length);
+    const moves = likely.slice(0, MOST_MOVES).map((action) => ({ action: optionsOf(action, choices), prior: prior[action]!, target: target[action]! }));
     return { side, moves, sizes: [...sizes], ms };
   }
 }

@@ -2,12 +2,17 @@
  * The match of a policy that only the kernel can compute (the algorithm `dreamer`): gets decisions for the show worker in time. And its
  * dreams: what its world model sees, expects and imagines, and a person's way through it. Frames are asked for only while somebody looks.
  */
-import type { Model } from "../contract/model";
-import type { Bytes, FromWorker, KernelToPage, PageToKernel, ToWorker } from "../contract/protocol";
-import { Keys } from "../match/keys";
-import { type Picture, Pictures } from "./dream_frames";
-import type { Events, SessionEvents } from "./events";
-import type { KernelLink } from "./kernel_link";
+import type { Bytes, FromWorker, KernelToPage, PageToKernel } from "../../contract/protocol";
+import { Keys } from "../../match/keys";
+import type { Ends, Link } from "../../session/link";
+import { type Picture, Pictures } from "./frames";
+import type {} from "./messages";
+
+declare module "../../session/events" {
+  interface SessionEvents {
+    dream: undefined; // what the world model sees, expects and imagines
+  }
+}
 
 const SECTION = "dreamer";
 const AHEAD_SECONDS = 0.6; // of play that is to be decided in advance: two ways to the kernel on a slow line
@@ -50,19 +55,7 @@ export interface Inside {
   steps: number;
 }
 
-/** What it needs of a session. */
-interface Ends {
-  readonly id: string;
-  readonly model: Pick<Model, "get">;
-  readonly kernel: Pick<KernelLink, "send">;
-  readonly events: Events<SessionEvents>;
-  readonly show: SessionShow;
-  setShow(change: { playing: boolean }): void;
-  post(message: ToWorker): void;
-}
-type SessionShow = { readonly speed: number; readonly swap: string; readonly playing: boolean; readonly action_repeat: number };
-
-export class DreamLink {
+export class DreamLink implements Link {
   now: Moment | null = null;
   surprises: readonly number[] = []; // nats, of the last decisions
   film: Film | null = null;
@@ -96,6 +89,14 @@ export class DreamLink {
   /** Whether the policy plays in the kernel. */
   get on(): boolean {
     return this.ends.model.get("config")?.algorithm?.name === SECTION;
+  }
+
+  get elsewhere(): boolean {
+    return this.on;
+  }
+
+  get claims(): boolean {
+    return this.on;
   }
 
   /** Whether there is a match that the policy plays. */
@@ -161,22 +162,26 @@ export class DreamLink {
   }
 
   /** The worker's match. */
-  follow(message: Worker<"WANTED" | "DECIDED">): void {
+  receive(message: FromWorker): boolean {
     if (message.type === "WANTED") this.wanted(message);
-    else this.decided(message);
+    else if (message.type === "DECIDED") this.decided(message);
+    else return false;
+    return true;
   }
 
   /** The answers of the policy's process. */
-  receive(message: FromKernel<"DECISIONS" | "DECIDE_AGAIN" | "IMAGINED" | "DREAMT">, bytes: Bytes | undefined): void {
+  receiveFromKernel(message: KernelToPage, bytes: Bytes | undefined): boolean {
     if (message.type === "DECIDE_AGAIN") {
       const mine = message.page === null || (message.page === this.page && message.plan === this.plan);
       if (mine) this.begin();
-      return;
+      return true;
     }
-    if (message.page !== this.page || message.plan !== this.plan) return;
+    if (message.type !== "DECISIONS" && message.type !== "IMAGINED" && message.type !== "DREAMT") return false;
+    if (message.page !== this.page || message.plan !== this.plan) return true;
     if (message.type === "DECISIONS") this.receiveDecisions(message, bytes);
     else if (bytes && message.type === "IMAGINED") this.receiveFilm(message, new Pictures(bytes));
     else if (bytes && message.type === "DREAMT") this.receiveStep(message, new Pictures(bytes));
+    return true;
   }
 
   /** The worker wants a match to be played from here. */

@@ -1,7 +1,9 @@
 /** How surprised the world model was of late: the divergence of what a frame said from what was expected, in nats. */
-import { h, setAttribute, setText } from "../../ui/dom";
-import { fixed } from "../../ui/format";
-import type { PanelView } from "../panel";
+
+import type { PanelView } from "../../../panels/panel";
+import { h, setAttribute, setText } from "../../../ui/dom";
+import { fixed } from "../../../ui/format";
+import { DreamLink } from "../link";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, EDGE] = [240, 72, 3];
@@ -16,7 +18,7 @@ export function buildSurprise({ session, signal }: PanelView): HTMLElement {
   around.prepend(curve);
 
   const follow = () => {
-    const { surprises } = session.dream;
+    const { surprises } = session.link(DreamLink);
     const most = Math.max(LEAST, ...surprises);
     const step = WIDTH / Math.max(surprises.length - 1, 1);
     const height = (nats: number) => HEIGHT - EDGE - (nats / most) * (HEIGHT - 2 * EDGE);

@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { KIND, SHAPE_FLOATS } from "../../contract/protocol";
-import { Policy } from "../../match/policy";
-import { loadRules } from "../../match/rules";
-import { Show } from "../../match/show";
-import { Inspector } from "../../mind/inspector";
-import { Whereabouts } from "../../mind/whereabouts";
-import { Look } from "../../renderer/palette";
-import { OVERLAY_SHAPES } from "../../renderer/scene";
-import { TOY } from "../harness/toy_game";
+import { KIND, SHAPE_FLOATS } from "../../../contract/protocol";
+import { Policy } from "../../../match/policy";
+import { loadRules } from "../../../match/rules";
+import { Show } from "../../../match/show";
+import { Inspector } from "../../../mind/inspector";
+import { Look } from "../../../renderer/palette";
+import { OVERLAY_SHAPES } from "../../../renderer/scene";
+import { TOY } from "../../../tests/harness/toy_game";
+import { beginParts } from "../../../worker/parts";
+import type { Futures } from "../futures";
+import type { Searcher } from "../searcher";
+import { Whereabouts } from "../whereabouts";
+import { search } from "../worker";
 
 const look = new Look(TOY.spec.palette, "light");
 const SETTINGS = { num_particles: 16, search_depth: 4, gamma: 0.99, weights: {} };
@@ -15,14 +19,16 @@ const SETTINGS = { num_particles: 16, search_depth: 4, gamma: 0.99, weights: {} 
 /** All moves are as likely. */
 const level = (version = 1) => new Policy(version, [3, 7], "tanh", new Float32Array(4 * 7));
 
-function begin(): { show: Show; inspector: Inspector } {
-  const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
+function begin(now = () => 0): { show: Show; searcher: Searcher; futures: Futures; inspector: Inspector } {
+  const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, now);
+  const [part] = beginParts([search], { show, post: () => undefined });
   show.setPolicy(level());
-  return { show, inspector: new Inspector(show) };
+  const { decider, layer } = part as { decider: Searcher; layer: Futures };
+  return { show, searcher: decider, futures: layer, inspector: new Inspector(show, [layer]) };
 }
 
 /** One frame at the usual pace. */
-function frame({ show, inspector }: ReturnType<typeof begin>, seconds = 1 / 60): boolean {
+function frame({ show, inspector }: Pick<ReturnType<typeof begin>, "show" | "inspector">, seconds = 1 / 60): boolean {
   show.advance(seconds);
   return inspector.advance(seconds, true);
 }
@@ -40,10 +46,10 @@ describe("futures over the pitch", () => {
     const match = begin();
     frame(match);
     expect(lines(match.inspector)).toEqual([]);
-    match.show.deciders.searcher.set(SETTINGS);
+    match.searcher.set(SETTINGS);
     for (let k = 0; k < 12; k++) frame(match);
     expect(lines(match.inspector).some(({ paint }) => paint === "player0")).toBe(true);
-    match.show.deciders.searcher.set(null);
+    match.searcher.set(null);
     expect(frame(match)).toBe(true);
     for (let k = 0; k < 20; k++) frame(match);
     expect(lines(match.inspector)).toEqual([]);
@@ -52,7 +58,7 @@ describe("futures over the pitch", () => {
   it("begin at the player, weigh one in all, and are searched anew where the match stands", () => {
     const match = begin();
     match.show.pause();
-    match.show.deciders.searcher.set(SETTINGS);
+    match.searcher.set(SETTINGS);
     const before = [...new Uint8Array(match.show.state.buffer)];
     expect(match.inspector.advance(1, true)).toBe(true);
     expect([...new Uint8Array(match.show.state.buffer)]).toEqual(before);
@@ -70,26 +76,26 @@ describe("futures over the pitch", () => {
 
   it("reach a second ahead, however short the search is, and leave what it decides alone", () => {
     const [near, far] = [begin(), begin()];
-    for (const match of [near, far]) match.show.deciders.searcher.set({ ...SETTINGS, search_depth: 2 });
+    for (const match of [near, far]) match.searcher.set({ ...SETTINGS, search_depth: 2 });
     far.show.pause();
     expect(far.inspector.advance(1, true)).toBe(true);
-    const { search } = far.show.deciders.searcher;
+    const { search } = far.searcher;
     const { state, tick, actionRepeat } = near.show;
-    near.show.deciders.search(state, 0, tick, actionRepeat); // without a picture
-    expect([...search!.target]).toEqual([...near.show.deciders.searcher.search!.target]);
+    near.searcher.decide({ state, side: 0, tick, actionRepeat }); // without a picture
+    expect([...search!.target]).toEqual([...near.searcher.search!.target]);
     const x = (far.show.state as unknown as { px: Float32Array }).px[0]!;
     const reach = Math.max(...lines(far.inspector).map(({ to }) => Math.abs(to - x)));
     const short = begin();
     short.show.pause();
-    short.show.deciders.searcher.set({ ...SETTINGS, search_depth: 2 });
-    Object.defineProperty(short.show.deciders.searcher, "sight", { get: () => 0, set: () => undefined });
+    short.searcher.set({ ...SETTINGS, search_depth: 2 });
+    Object.defineProperty(short.searcher, "sight", { get: () => 0, set: () => undefined });
     short.inspector.advance(1, true);
     expect(reach).toBeGreaterThan(3 * Math.max(...lines(short.inspector).map(({ to }) => Math.abs(to - x))));
   });
 
   it("keep to their room however many there are", () => {
     const match = begin();
-    match.show.deciders.searcher.set({ ...SETTINGS, num_particles: 64, search_depth: 8 });
+    match.searcher.set({ ...SETTINGS, num_particles: 64, search_depth: 8 });
     for (let k = 0; k < 8; k++) frame(match, 0.11);
     const out = new Float32Array(OVERLAY_SHAPES * SHAPE_FLOATS);
     expect(match.inspector.shapes(out, 0, look)).toBeLessThanOrEqual(OVERLAY_SHAPES);
@@ -99,16 +105,13 @@ describe("futures over the pitch", () => {
 describe("what the page is told", () => {
   it("is of the side that the policy plays, and of nobody where it plays none", () => {
     const match = begin();
-    const { futures } = match.inspector;
     frame(match);
-    expect(futures.report()).toBeUndefined();
+    expect(match.futures.report()).toBeUndefined();
     let now = 0;
-    const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => ++now);
-    show.setPolicy(level());
-    const inspector = new Inspector(show);
-    show.deciders.searcher.set(SETTINGS);
+    const { show, searcher, futures } = begin(() => ++now);
+    searcher.set(SETTINGS);
     show.stepBy("decision", 1);
-    const report = inspector.futures.report()!;
+    const report = futures.report()!;
     expect(report).toMatchObject({ side: 0 });
     expect(report.moves).toHaveLength(6);
     expect(report.moves.reduce((sum, { target }) => sum + target, 0)).toBeCloseTo(1, 5);
@@ -117,11 +120,11 @@ describe("what the page is told", () => {
 
     show.setMode("human_vs_ai");
     show.stepBy("decision", 1);
-    expect(inspector.futures.report()).toMatchObject({ side: 1 });
+    expect(futures.report()).toMatchObject({ side: 1 });
     show.setMode("sandbox");
     show.takeOver(true);
-    expect(inspector.futures.report()).toBeNull();
-    expect(inspector.futures.report()).toBeUndefined();
+    expect(futures.report()).toBeNull();
+    expect(futures.report()).toBeUndefined();
   });
 });
 

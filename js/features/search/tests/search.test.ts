@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { SearchSettings } from "../../contract/protocol";
-import { sampleSize, temperatureOf, weigh } from "../../match/particle_weights";
-import { Policy } from "../../match/policy";
-import type { GameState } from "../../match/rules";
-import { loadRules } from "../../match/rules";
-import { PLAN, type Plan, type Root, Search, type Witness } from "../../match/search";
-import { draw, type LittleState, littleGame, samePolicy } from "../harness/little_games";
-import { TOY } from "../harness/toy_game";
+import { Policy } from "../../../match/policy";
+import type { GameState } from "../../../match/rules";
+import { loadRules } from "../../../match/rules";
+import { TOY } from "../../../tests/harness/toy_game";
+import type { SearchSettings } from "../messages";
+import { sampleSize, temperatureOf, weigh } from "../particle_weights";
+import { PLAN, type Plan, type Root, Search, type Witness } from "../search";
+import { draw, type LittleState, littleGame, samePolicy } from "./little_games";
 
 const nobody = () => 0;
 const settings = (num_particles: number, search_depth: number, gamma = 1): SearchSettings => ({ num_particles, search_depth, gamma, weights: {} });

@@ -2,17 +2,20 @@
  * The panel "Dream": what the policy sees, what its world model makes of that, what it imagines next beside what comes, and a way into
  * its dream. Asks for all this only while it is seen.
  */
-import { h, setText } from "../../ui/dom";
-import type { Panel, PanelView } from "../panel";
+
+import type { Panel, PanelView } from "../../../panels/panel";
+import { h, setText } from "../../../ui/dom";
+import { DreamLink } from "../link";
 import { buildFilm } from "./film";
 import { buildInside } from "./inside";
 import { buildPicture } from "./picture";
 import { buildSurprise } from "./surprise";
 
-export const dream: Panel = { applies: ({ dream: link }) => link.on, parts: { tab: build } };
+export const panel: Panel = { applies: (session) => session.link(DreamLink).on, parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;
+  const link = session.link(DreamLink);
   const [seen, made] = [buildPicture("What it sees"), buildPicture("What it makes of it")];
   const none = h("p", { class: "sentence", role: "status" });
   const now = h(
@@ -23,10 +26,10 @@ function build(view: PanelView): HTMLElement {
     buildSurprise(view),
   );
   const content = h("div", { class: "shown" }, now, buildFilm(view), buildInside(view));
-  const panel = h("section", { class: "dream body", "aria-label": "Dream" }, none, content);
+  const element = h("section", { class: "dream body", "aria-label": "Dream" }, none, content);
 
   const follow = () => {
-    const { playing, now: moment } = session.dream;
+    const { playing, now: moment } = link;
     const person = session.taken || session.show.mode === "human_vs_ai";
     none.hidden = playing && !person;
     setText(none, person ? "A person plays: the model dreams again when the policy does." : "The policy has not played yet. Press Play.");
@@ -38,12 +41,12 @@ function build(view: PanelView): HTMLElement {
   const watch = () => {
     if (shown.now === watching) return;
     watching = shown.now;
-    session.dream.watch(watching);
+    link.watch(watching);
   };
   shown.follow(watch);
   session.events.on("dream", follow, signal);
   session.events.on("show", follow, signal);
   follow();
   watch();
-  return panel;
+  return element;
 }

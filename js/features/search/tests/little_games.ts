@@ -1,8 +1,8 @@
 /** Games of a few words for tests of search: what a decision does, what it pays and when it ends are functions of the test. */
-import type { DrillSpec } from "../../contract/protocol";
-import { Policy } from "../../match/policy";
-import type { Game, GameState } from "../../match/rules";
-import { PLAIN } from "./plain";
+import type { DrillSpec } from "../../../contract/protocol";
+import { Policy } from "../../../match/policy";
+import type { Game, GameState } from "../../../match/rules";
+import { PLAIN } from "../../../tests/harness/plain";
 
 /** `memory` is the game's to use; observations are none. */
 export interface LittleState extends GameState {

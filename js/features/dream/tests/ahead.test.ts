@@ -1,19 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { checkSum, type Wanted } from "../../match/ahead";
-import { replay } from "../../match/replay";
-import { loadRules } from "../../match/rules";
-import { Show } from "../../match/show";
-import { TOY } from "../harness/toy_game";
+import { replay } from "../../../match/replay";
+import { loadRules } from "../../../match/rules";
+import { Show } from "../../../match/show";
+import { TOY } from "../../../tests/harness/toy_game";
+import { Ahead, checkSum, type Wanted } from "../ahead";
 
 const REPEAT = TOY.spec.action_repeat;
 
 /** A show whose policy is elsewhere, and what is there: the same match, played ahead by fixed actions. */
 class Elsewhere {
   readonly show = new Show(loadRules(TOY.javascript), TOY.spec, 3, () => 0);
+  readonly ahead = new Ahead();
   readonly plans: Wanted[] = [];
 
   constructor() {
-    this.show.deciders.ahead.set(true);
+    this.show.deciders.add({ elsewhere: this.ahead });
+    this.ahead.set(true);
   }
 
   frames(count: number): void {
@@ -22,7 +24,7 @@ class Elsewhere {
 
   /** The plan that the show wants now. */
   wanted(): Wanted | null {
-    const wanted = this.show.deciders.ahead.takeWanted();
+    const wanted = this.ahead.takeWanted();
     if (wanted) this.plans.push(wanted);
     return wanted;
   }
@@ -39,7 +41,7 @@ class Elsewhere {
       for (let each = 0; each < repeat; each++) game.tick(copy);
       return made;
     });
-    this.show.deciders.ahead.add(plan, version, decisions);
+    this.ahead.add(plan, version, decisions);
   }
 }
 
@@ -53,8 +55,8 @@ describe("a policy elsewhere", () => {
     away.decide(5);
     away.frames(30);
     expect([away.show.tick, away.show.version]).toEqual([5 * REPEAT, 7]);
-    expect(away.show.deciders.ahead.takeDecided()).toMatchObject({ tick: 4 * REPEAT, left: 0 });
-    expect(away.show.deciders.ahead.takeDecided()).toBeNull();
+    expect(away.ahead.takeDecided()).toMatchObject({ tick: 4 * REPEAT, left: 0 });
+    expect(away.ahead.takeDecided()).toBeNull();
     expect(away.show.takeEvents().map(({ kind, version }) => `${kind} ${version}`)).toContain("swap 7");
     expect(away.wanted()).toBeNull(); // more of the same plan will do
   });
@@ -73,7 +75,7 @@ describe("a policy elsewhere", () => {
     expect(again.plan).toBeGreaterThan(away.plans[0]!.plan);
     expect(new Uint8Array(again.state)).toEqual(new Uint8Array(away.show.state.buffer));
     const stood = away.show.tick;
-    away.show.deciders.ahead.add(away.plans[0]!.plan, 7, [[stood, checkSum(away.show.state.buffer), 0, 0]]);
+    away.ahead.add(away.plans[0]!.plan, 7, [[stood, checkSum(away.show.state.buffer), 0, 0]]);
     away.frames(10);
     expect(away.show.tick).toBe(stood); // decisions of a void plan count for nothing
     away.decide(2);

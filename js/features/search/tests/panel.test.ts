@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { FromWorker, Futures } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, settle, spec } from "../harness/fakes";
+import type { FromWorker } from "../../../contract/protocol";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, settle, spec } from "../../../tests/harness/fakes";
+import type { Futures } from "../messages";
 
 beforeAll(installBrowser);
 

@@ -2,13 +2,14 @@
  * Search: plays copies of a state, particles, some decisions ahead with a policy and prefers the first actions of those that did better
  * than expected (docs/search.md has words and formulas). The state is only read. Nothing is allocated per decision.
  */
-import type { DrillSpec, SearchSettings } from "../contract/protocol";
-import { Observer } from "./observer";
+import type { DrillSpec } from "../../contract/protocol";
+import { Observer } from "../../match/observer";
+import { type Policy, sample } from "../../match/policy";
+import { Random } from "../../match/random";
+import type { Game, GameState } from "../../match/rules";
+import { weightOf } from "../../match/scores";
+import type { SearchSettings } from "./messages";
 import { sampleSize, temperatureOf, weigh } from "./particle_weights";
-import { type Policy, sample } from "./policy";
-import { Random } from "./random";
-import type { Game, GameState } from "./rules";
-import { weightOf } from "./scores";
 
 /** How another side decides on a copy of the game, by the search's own generator where it draws. */
 export type Other = (copy: GameState, side: number, random: Random) => number;

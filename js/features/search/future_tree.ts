@@ -2,9 +2,9 @@
  * The ways that one thing went in the particles of one search, as a tree: where several went the same way there is one branch, which
  * weighs as much as all of them.
  */
-import type { DrillSpec } from "../contract/protocol";
-import type { Game, GameState } from "../match/rules";
-import type { Witness } from "../match/search";
+import type { DrillSpec } from "../../contract/protocol";
+import type { Game, GameState } from "../../match/rules";
+import type { Witness } from "./search";
 import { BALL, Whereabouts } from "./whereabouts";
 
 const MOST_PARTICLES = 64;

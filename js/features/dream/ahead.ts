@@ -3,6 +3,8 @@
  * the *plan*. Where the match went another way (a hand moved something, a person played) the plan is void, and another one is wanted.
  */
 
+import type { Elsewhere } from "../../match/decider";
+
 /** Tick, sum of the state before the decision, and each side's action. */
 export type Decision = readonly number[];
 
@@ -28,9 +30,9 @@ export function checkSum(state: ArrayBuffer): number {
   return sum >>> 0;
 }
 
-export class Ahead {
-  on = false; // whether the policy is elsewhere
-  version = -1; // of the policy that made the last decision taken; -1 before the first
+export class Ahead implements Elsewhere {
+  on = false;
+  version = -1;
   private plan = 0;
   private planned: How | null = null; // how the present plan is played; null: there is none
   private queue: { version: number; decision: Decision }[] = [];
@@ -50,7 +52,7 @@ export class Ahead {
     for (const decision of decisions) this.queue.push({ version, decision });
   }
 
-  /** Whether the decision of this tick, in this state, is here; asks for a plan where none leads here. */
+  /** Asks for a plan where none leads here. */
   ready(tick: number, state: ArrayBuffer, how: How): boolean {
     const next = this.queue[0]?.decision;
     const same = this.planned?.repeat === how.repeat && this.planned.opponent === how.opponent;
@@ -62,11 +64,12 @@ export class Ahead {
     return false;
   }
 
-  /** The decision that `ready` has found. */
-  take(): { version: number; decision: Decision } {
-    const taken = this.queue.shift()!;
-    this.decided = taken.decision[0]!;
-    return taken;
+  take(): readonly number[] {
+    const { version, decision } = this.queue.shift()!;
+    const [tick, , ...actions] = decision;
+    this.decided = tick!;
+    this.version = version;
+    return actions;
   }
 
   /** What is to be asked for elsewhere, once. */

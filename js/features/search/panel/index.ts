@@ -2,15 +2,16 @@
  * The panel "16 futures": a chip that lets search decide for the policy, in the strip how many copies it plays and how far, and in a tab
  * what it saw: the likeliest moves before and after search, how many copies still count.
  */
-import { memoryOf } from "../../contract/memory";
-import { sideName } from "../../contract/sides";
-import { button, control, h, setAttribute, setText } from "../../ui/dom";
-import type { Panel, PanelView } from "../panel";
+import { memoryOf } from "../../../contract/memory";
+import { sideName } from "../../../contract/sides";
+import type { Panel, PanelView } from "../../../panels/panel";
+import { button, control, h, setAttribute, setText } from "../../../ui/dom";
+import { SearchLink } from "../link";
 import { buildMoves } from "./moves";
 import { buildSizes } from "./sizes";
 
-export const futures: Panel = {
-  applies: ({ pictures, claimed, dream }) => !pictures && !claimed && !dream.on,
+export const panel: Panel = {
+  applies: ({ pictures, claimed }) => !pictures && !claimed,
   parts: { chips: buildChip, strip: buildDials, tab: buildSeen },
 };
 
@@ -20,7 +21,7 @@ const SLOW = 0.25; // times real time
 
 /** There while a trained network plays, or while it is on. */
 function buildChip({ session, signal }: PanelView): HTMLElement {
-  const { search } = session;
+  const search = session.link(SearchLink);
   const title = "16 futures: before each decision, play copies of the match ahead and take the move that did best";
   const chip = button("futures", { class: "chip", title }, () => search.change({ on: !search.on }));
   chip.setAttribute("role", "switch");
@@ -39,7 +40,7 @@ function remembers({ model }: PanelView["session"]): boolean {
 }
 
 function buildDials({ session, signal }: PanelView): HTMLElement {
-  const { search } = session;
+  const search = session.link(SearchLink);
   const particles = h("input", { type: "range", min: 0, max: PARTICLES.length - 1, step: 1, title: "Copies of the match that are played ahead" });
   const depth = h("input", { type: "range", min: 1, max: DEEPEST, step: 1, title: "Decisions that each copy is played ahead" });
   particles.addEventListener("input", () => search.change({ particles: PARTICLES[Number(particles.value)]! }));
@@ -81,16 +82,16 @@ function dial(id: "futures-number" | "futures-depth", slider: HTMLInputElement, 
 
 function buildSeen(view: PanelView): HTMLElement {
   const { session, signal } = view;
-  const { search } = session;
+  const search = session.link(SearchLink);
   const says = h("p", { class: "help" });
   const seen = h("div", { class: "seen" }, buildMoves(view), buildSizes(view));
-  const panel = h("section", { class: "futures part" }, h("h3", {}, "16 futures"), says, seen);
+  const element = h("section", { class: "futures part" }, h("h3", {}, "16 futures"), says, seen);
 
   const follow = () => {
     const { futures: now } = search;
     setText(says, sentence());
     seen.hidden = !now;
-    setAttribute(panel, "data-side", now ? now.side : null);
+    setAttribute(element, "data-side", now ? now.side : null);
   };
   const sentence = (): string => {
     const { on, futures: now, particles: count, depth: far } = search;
@@ -102,5 +103,5 @@ function buildSeen(view: PanelView): HTMLElement {
   };
   session.events.on("futures", follow, signal);
   follow();
-  return panel;
+  return element;
 }

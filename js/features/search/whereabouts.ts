@@ -2,9 +2,9 @@
  * Where a side's player is in any state of a drill: at its `drag` handle, else at the shape of the scene that is drawn in its colour, or
  * that shows where it heads. And where the ball is, if there is one to drag.
  */
-import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS } from "../contract/protocol";
-import type { Game, GameState } from "../match/rules";
-import { position, sideOf } from "./analysis";
+import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS } from "../../contract/protocol";
+import type { Game, GameState } from "../../match/rules";
+import { position, sideOf } from "../../mind/analysis";
 
 export const BALL = -1; // in place of a side
 

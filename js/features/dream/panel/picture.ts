@@ -1,6 +1,7 @@
 /** A small canvas for one picture of the dream: dark where the field is empty, light where something is, in the page's own shades. */
-import { HEIGHT, type Picture, WIDTH } from "../../session/dream_frames";
-import { h } from "../../ui/dom";
+
+import { h } from "../../../ui/dom";
+import { HEIGHT, type Picture, WIDTH } from "../frames";
 
 export interface PictureCanvas {
   readonly element: HTMLCanvasElement;
