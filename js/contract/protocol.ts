@@ -265,7 +265,6 @@ export type ToWorker =
   | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
   | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
   | (ToShow & { type: "TAKE_OVER"; on: boolean })
-  | (ToShow & { type: "PAST"; back: number }) // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
   | (ToView & { type: "POINTER" } & PointerInput)
   | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap?: Swap; swap_interval_ms?: number; blend_ms?: number })
   | (ToShow & { type: "PLAY" })
@@ -378,7 +377,6 @@ export type FromWorker =
     }
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
-  | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "REPLAYING"; id: string; problem: string } // why the replay was refused, or ""
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
@@ -396,3 +394,7 @@ export interface Capabilities {
   error: string; // why not, in the browser's words, or ""
   offscreen: boolean; // OffscreenCanvas exists in this thread
 }
+
+/** Sends the page a message of one widget. */
+export type ToPage = (message: WithoutId<FromWorker>) => void;
+type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;

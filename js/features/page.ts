@@ -1,6 +1,7 @@
 /** The features of the page: a line each. */
 import { dream } from "./dream/page";
 import { gate } from "./gate/page";
+import { ghost } from "./ghost/page";
 import type { PageFeature } from "./plug";
 import { search } from "./search/page";
 
@@ -8,4 +9,5 @@ export const PAGE_FEATURES: readonly PageFeature[] = Object.values<PageFeature>(
   gate,
   search,
   dream,
+  ghost,
 });

@@ -4,8 +4,9 @@
  *
  * Folder `features`: one folder per feature, whole: code, panels, style and tests. Core imports none of them, and they import no other.
  */
-import type { FromWorker, PanelName, ToWorker } from "../contract/protocol";
-import type { Decider, Elsewhere } from "../match/decider";
+import type { PanelName, ToPage, ToWorker } from "../contract/protocol";
+import type { Decider, Elsewhere, Substitute } from "../match/decider";
+import type { Policy } from "../match/policy";
 import type { Show } from "../match/show";
 import type { Layer } from "../mind/layer";
 import type { Panel, PanelSession } from "../panels/panel";
@@ -39,19 +40,20 @@ export interface ShowFeature {
 export interface LiveMatch {
   readonly show: Show;
   /** Sends the page a message of this match's widget. */
-  readonly post: (message: WithoutId<FromWorker>) => void;
+  readonly post: ToPage;
 }
 
 export interface MatchPart {
   readonly decider?: Decider;
   readonly elsewhere?: Elsewhere;
+  readonly substitute?: Substitute;
   readonly layer?: Layer;
   /** Does what a message says; null: it is not its own, true: the page is to be told at once what came of it, as `report` does. */
   receive?(message: ToWorker): boolean | null;
+  /** The match has taken a policy, which is going to play. */
+  policyCame?(policy: Policy): void;
   /** Tells the page what is new; after each STATE. */
   report?(): void;
   /** The same after each frame: what cannot wait. */
   frame?(): void;
 }
-
-type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;

@@ -1,4 +1,5 @@
 /** Who may decide in the place of a network that this match has: features bring them. `Deciders` asks those for one side in the order of the features. */
+import type { Policy } from "./policy";
 import type { GameState } from "./rules";
 
 /** A decision that is to be made, before the match's tick `tick`; it will last `actionRepeat` ticks. */
@@ -31,4 +32,9 @@ export interface Elsewhere {
   ready(tick: number, state: ArrayBuffer, how: { repeat: number; opponent: string }): boolean;
   /** Each side's action, as `ready` has found it. */
   take(): readonly number[];
+}
+
+/** An earlier or another network that plays a side in the place of the policy. */
+export interface Substitute {
+  policyOf(side: number): Policy | null;
 }

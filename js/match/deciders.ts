@@ -5,7 +5,7 @@
 
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
-import type { Decider, Elsewhere } from "./decider";
+import type { Decider, Elsewhere, Substitute } from "./decider";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
@@ -14,7 +14,6 @@ import type { Game, GameState } from "./rules";
 
 export class Deciders {
   policy: Policy | null = null;
-  ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
   mode: Mode = SHOW_DEFAULTS.mode;
   opponent: string;
   taken = false; // a person plays side 0, whatever the mode
@@ -24,6 +23,7 @@ export class Deciders {
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
   private readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
+  private readonly substitutes: Substitute[] = [];
   private away: Elsewhere | null = null; // where side 0's policy may be, which then decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
   readonly memories: Float32Array<ArrayBuffer>[]; // of each side: the state of its network's memory before the next decision
@@ -49,8 +49,9 @@ export class Deciders {
   }
 
   /** Whom features bring. */
-  add(...those: readonly { readonly decider?: Decider; readonly elsewhere?: Elsewhere }[]): void {
-    for (const { decider, elsewhere } of those) {
+  add(...those: readonly { readonly decider?: Decider; readonly elsewhere?: Elsewhere; readonly substitute?: Substitute }[]): void {
+    for (const { decider, elsewhere, substitute } of those) {
+      if (substitute) this.substitutes.push(substitute);
       if (decider) this.others.push(decider);
       this.away ??= elsewhere ?? null;
     }
@@ -63,7 +64,10 @@ export class Deciders {
 
   /** The network that plays `side` where a network plays it. */
   policyOf(side: number): Policy | null {
-    if (side === 1 && this.mode === "ai_vs_ai" && this.ghost) return this.ghost;
+    for (const substitute of this.substitutes) {
+      const policy = substitute.policyOf(side);
+      if (policy) return policy;
+    }
     const met = side === 1 && this.opponent === this.rival?.name && (this.mode === "sandbox" || !this.learned);
     return met ? this.rival!.policy : this.policy;
   }

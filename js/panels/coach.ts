@@ -61,7 +61,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const spec = () => session.model.get("drill")?.spec;
   const scenes = () => session.model.get("scenes") ?? [];
   const followShare = () => {
-    const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
+    const now = Number(session.drafts.values.scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
     if (document.activeElement !== share) share.value = String(now);
     setText(shareOutput, percent(now));
   };
@@ -81,7 +81,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));
   };
 
-  share.addEventListener("input", () => session.setHyper("scene_share", Number(share.value)));
+  share.addEventListener("input", () => session.drafts.set("scene_share", Number(share.value)));
   session.events.on("drill", rebuild, signal);
   session.events.on("scenes", rebuild, signal);
   session.events.on("config", followShare, signal);

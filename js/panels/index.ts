@@ -8,7 +8,6 @@ import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
-import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
 import { league } from "./league/league";
@@ -25,7 +24,6 @@ import { transport } from "./transport/transport";
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
 export const PANELS: Partial<Record<PanelName, Panel>> = {
   transport,
-  ghost,
   training,
   seat: quota,
   pace,

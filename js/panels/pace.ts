@@ -24,7 +24,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const sentence = h("p", { class: "help" });
   const stops = PACES.map((stop, at) => h("span", { style: `--at: ${at / (PACES.length - 1)}` }, stop === FULL ? "Full" : compact(stop)));
 
-  const chosen = () => Number(session.drafts().pace ?? session.model.get("config")?.values.pace ?? FULL);
+  const chosen = () => Number(session.drafts.values.pace ?? session.model.get("config")?.values.pace ?? FULL);
   const follow = () => {
     const now = chosen();
     const name = now === FULL ? "Full speed" : `${compact(now)} steps / s`;
@@ -34,7 +34,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     setText(value, name);
     setText(sentence, meaning);
   };
-  dial.addEventListener("input", () => session.setHyper("pace", PACES[Number(dial.value)]!));
+  dial.addEventListener("input", () => session.drafts.set("pace", PACES[Number(dial.value)]!));
   session.events.on("config", follow, signal);
   session.events.on("history", follow, signal);
   follow();

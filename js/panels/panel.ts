@@ -25,16 +25,9 @@ type Read =
   | "rivals"
   | "pictures"
   | "taken"
-  | "past"
-  | "back"
-  | "mind"
-  | "map"
-  | "sight"
+  | "thoughts"
   | "scores";
-type Do =
-  | ("setShow" | "step" | "skipToGoal" | "resetMatch" | "goBack" | "post")
-  | ("train" | "nextUpdate" | "drafts" | "setHyper")
-  | ("watch" | "setMap" | "setSight" | "choosePlayer");
+type Do = ("setShow" | "step" | "skipToGoal" | "resetMatch" | "post") | ("train" | "nextUpdate" | "drafts");
 
 /** Whether a part of a panel can be seen; one in a tab only while the tab is open. What is hidden asks for nothing. */
 export interface Shown {

@@ -4,7 +4,6 @@ import type { Cursor, FromWorker, RendererKind } from "../contract/protocol";
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
 export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
-export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
 export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
 export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
 
@@ -17,7 +16,6 @@ export interface SessionEvents {
   status: undefined;
   history: undefined;
   league: undefined;
-  past: undefined;
   rivals: undefined;
   journal: undefined;
   warning: string; // one sentence from the kernel, which its status line says, too

@@ -132,7 +132,7 @@ export function keepJournal(session: Source, signal: AbortSignal): Journal {
     "state",
     (state) =>
       note(() => {
-        if (session.replay?.recording) return;
+        if (!session.live) return;
         journal.match(state.events, playerNames(session), model.get("drill")?.spec.sides ?? 2);
         journal.tick = state.tick;
       }),

@@ -4,6 +4,7 @@ import type { Bytes, ConfigValue, FromWorker, KernelToPage, ShowTrait, ToWorker 
 import type { Events, SessionEvents } from "./events";
 import type { History } from "./history";
 import type { KernelLink } from "./kernel_link";
+import type { Thoughts } from "./thoughts";
 
 /** What a link may use of a session. What it does at an event it does before any panel: it listens first. */
 export interface Ends {
@@ -13,10 +14,16 @@ export interface Ends {
   readonly history: Pick<History, "rows">;
   readonly events: Events<SessionEvents>;
   readonly show: ShowTrait;
-  readonly map: boolean;
-  setMap(map: boolean): void;
+  readonly live: boolean;
+  readonly thoughts: Pick<Thoughts, "map" | "setMap">;
   setShow(change: Partial<ShowTrait>): void;
   post(message: ToWorker): void;
+}
+
+/** Somebody who plays in the place of the policy: the name, and what that is. */
+export interface StandIn {
+  readonly name: string;
+  readonly title: string;
 }
 
 export interface Link {
@@ -24,6 +31,8 @@ export interface Link {
   readonly claims?: boolean;
   /** Whether the policy plays in the kernel, and side 0 only. */
   readonly elsewhere?: boolean;
+  /** Who plays side 1 in the place of the policy; null: nobody does. */
+  readonly standIn?: StandIn | null;
   /** A show begins: it knows nothing of what was said before. */
   begin?(): void;
   /** Does what a message of the show worker says; whether it is the link's. */

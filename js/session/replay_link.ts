@@ -1,30 +1,25 @@
 /** A saved replay in the place of the live match: begins it, knows where it ends, and goes back. */
-import type { Model } from "../contract/model";
-import type { FromWorker, Recording, ShowTrait, ToWorker } from "../contract/protocol";
+import type { FromWorker, Recording } from "../contract/protocol";
 import { readReplay } from "../match/replay_file";
-import type { Events, SessionEvents } from "./events";
+import type { Ends, Link } from "./link";
 
-/** What it needs of a session. */
-interface Ends {
-  readonly id: string;
-  readonly model: Pick<Model, "get">;
-  readonly events: Events<SessionEvents>;
-  setShow(change: Partial<ShowTrait>): void;
-  post(message: ToWorker): void;
-}
-
-export class ReplayLink {
+export class ReplayLink implements Link {
   recording: Recording | null = null; // that is played; null: the live match is
   private answer: (problem: string) => void = () => undefined;
 
-  constructor(private readonly ends: Ends) {}
+  constructor(
+    private readonly ends: Ends,
+    signal: AbortSignal,
+  ) {
+    ends.events.on("state", ({ tick, playing }) => this.follow(tick, playing), signal);
+  }
 
   /** Plays a saved one from its beginning. Rejects with an Error of one or two sentences where the file is none, or none of this drill. */
   async load(file: File): Promise<void> {
-    await this.begin(readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec));
+    await this.start(readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec));
   }
 
-  private async begin(recording: Recording): Promise<void> {
+  private async start(recording: Recording): Promise<void> {
     const { id } = this.ends;
     this.ends.post({ type: "REPLAY", id, recording });
     const problem = await new Promise<string>((resolve) => (this.answer = resolve));
@@ -50,17 +45,23 @@ export class ReplayLink {
   // ---- the session's side
 
   /** Another drill is shown: there is nothing to go back to. */
-  forget(): void {
+  begin(): void {
+    if (this.recording) this.forget();
+  }
+
+  receive(message: FromWorker): boolean {
+    if (message.type !== "REPLAYING") return false;
+    this.answer(message.problem);
+    return true;
+  }
+
+  private forget(): void {
     this.recording = null;
     this.ends.events.emit("replay", undefined);
   }
 
-  receive({ problem }: Extract<FromWorker, { type: "REPLAYING" }>): void {
-    this.answer(problem);
-  }
-
   /** The match on the pitch is at `tick`: at the replay's end it stands still. */
-  follow(tick: number, playing: boolean): void {
+  private follow(tick: number, playing: boolean): void {
     if (this.recording && playing && tick >= this.recording.ticks) this.ends.setShow({ playing: false });
   }
 }

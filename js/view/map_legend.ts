@@ -13,7 +13,7 @@ export function buildMapLegend({ session, features, signal }: View): HTMLElement
   const legend = h("div", { class: "map-legend" }, text, h("span", { class: "ramp" }, bad, h("span", { class: "colours" }, scale, middle), good));
 
   const values = (): Legend => {
-    const { range } = session.mind;
+    const { range } = session.thoughts.now;
     const number = range > 0 ? compact(Number(range.toPrecision(2))) : "";
     return {
       text: `Expected return for ${sideName(0)} if the ${session.model.get("drill")?.spec.drag[0]?.name ?? "ball"} were there`,
@@ -24,7 +24,7 @@ export function buildMapLegend({ session, features, signal }: View): HTMLElement
   };
   const follow = () => {
     const theirs = features.map(({ legend }) => legend?.(session)).find(Boolean);
-    legend.hidden = !theirs && !session.map;
+    legend.hidden = !theirs && !session.thoughts.map;
     const now = theirs ?? values();
     setText(bad, now.ends[0]);
     setText(good, now.ends[1]);

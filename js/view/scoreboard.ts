@@ -1,5 +1,5 @@
 /** The scoreboard: names, score, clock and policy version. */
-import { ghostOf, playerNames } from "../session/player_names";
+import { playerNames } from "../session/player_names";
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { View } from "./view";
@@ -29,7 +29,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setText(names[0], blue);
     setText(names[1], alone ? "steps" : orange);
     setAttribute(names[0], "title", blue); // a long name is cut
-    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "Ghost: an earlier version from this training run" : names[1].textContent);
+    setAttribute(names[1], "title", session.standIn?.title ?? names[1].textContent);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
@@ -40,7 +40,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     const alone = session.model.get("drill")?.spec.sides === 1;
     const now = performance.now();
     const { mode } = session.show;
-    const lineup = session.replay.recording ? "replay" : mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
+    const lineup = !session.live ? "replay" : mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
     const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
     if (score[0] < before[0] || score[1] < before[1]) before = [0, 0];
     else if (others) before = score;

@@ -36,7 +36,7 @@ export class GateLink implements Link {
     events.on("config", () => this.configChanged(), signal);
     events.on("history", () => this.follow(), signal); // the exploration bonus
     events.on("state", (state) => state.events.some(({ kind }) => kind === "reset") && this.clear(), signal);
-    events.on("map", () => ends.map && this.map && this.setMap(""), signal);
+    events.on("map", () => ends.thoughts.map && this.map && this.setMap(""), signal);
   }
 
   /** Whether this algorithm trains here. */
@@ -85,7 +85,7 @@ export class GateLink implements Link {
 
   /** Puts the expected reward of that kind of spawn on the map in place of any other map; "": of none. */
   setMap(kind: SpawnKind | ""): void {
-    if (kind && this.ends.map) this.ends.setMap(false);
+    if (kind && this.ends.thoughts.map) this.ends.thoughts.setMap(false);
     this.map = kind;
     this.ends.post({ type: "EXPECTED", id: this.ends.id, kind });
     this.changed();

@@ -36,7 +36,7 @@ function build(view: PanelView): HTMLElement {
     const control = controls.get(key)!;
     setText(control.problem, problem);
     setAttribute(control.input, "aria-invalid", problem ? "true" : null);
-    if (value !== null) session.setHyper(key, value);
+    if (value !== null) session.drafts.set(key, value);
   };
 
   const rebuild = () => {
@@ -63,7 +63,7 @@ function build(view: PanelView): HTMLElement {
 
   const follow = () => {
     const { values } = settings();
-    const drafts = session.drafts();
+    const drafts = session.drafts.values;
     for (const [key, control] of controls) {
       const drafted = key in drafts;
       control.row.toggleAttribute("data-drafted", drafted);

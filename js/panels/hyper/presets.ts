@@ -15,10 +15,10 @@ export function buildPresets({ session, signal }: PanelView): HTMLElement {
   const help = h("p", { class: "help" });
 
   chosen.addEventListener("change", () => {
-    for (const [key, value] of Object.entries(presets()[chosen.value]?.values ?? {})) session.setHyper(key, value);
+    for (const [key, value] of Object.entries(presets()[chosen.value]?.values ?? {})) session.drafts.set(key, value);
   });
   const follow = () => {
-    const now: Record<string, ConfigValue> = { ...session.model.get("config")?.values, ...session.drafts() };
+    const now: Record<string, ConfigValue> = { ...session.model.get("config")?.values, ...session.drafts.values };
     const matches = ({ values }: { values: Record<string, ConfigValue> }) => Object.entries(values).every(([key, value]) => String(now[key]) === String(value));
     const [name = CUSTOM, preset] = Object.entries(presets()).find(([, preset]) => matches(preset)) ?? [];
     chosen.value = name;
@@ -45,7 +45,7 @@ function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLEleme
     const text = pythonOf({
       drill,
       config,
-      drafts: session.drafts(),
+      drafts: session.drafts.values,
       show,
       controls: model.get("controls"),
       speed: spec?.show_speed,

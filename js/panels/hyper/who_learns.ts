@@ -17,9 +17,9 @@ export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
   const element = h("div", { class: "who-learns" }, h("div", { class: "cluster" }, field("who-learns", chosen)), help);
 
   const both = () => String(runSettings(session.model.get("config")).defaults[KEY] ?? "");
-  const now = () => String(session.drafts()[KEY] ?? runSettings(session.model.get("config")).values[KEY] ?? "");
+  const now = () => String(session.drafts.values[KEY] ?? runSettings(session.model.get("config")).values[KEY] ?? "");
   chosen.addEventListener("change", () => {
-    session.setHyper(KEY, chosen.value);
+    session.drafts.set(KEY, chosen.value);
     const opponent = alone(chosen.value);
     const scripts = ["random", ...(session.model.get("drill")?.spec.baselines ?? [])];
     if (opponent && [...scripts, ...Object.keys(session.rivals)].includes(opponent)) session.setShow({ mode: "sandbox", opponent });
@@ -39,7 +39,7 @@ export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
     if (text !== known) setOptions(chosen, offered);
     known = text;
     chosen.value = found?.[0] ?? mine;
-    const waits = session.status === "training" && KEY in session.drafts();
+    const waits = session.status === "training" && KEY in session.drafts.values;
     setText(help, [sentence(mine), waits ? LATER : ""].filter(Boolean).join(" "));
   };
   for (const name of ["config", "league", "drill", "status"] as const) session.events.on(name, follow, signal);

@@ -5,10 +5,10 @@ import type { PanelView } from "../panel";
 
 export function buildChips({ session, open, signal }: PanelView): HTMLElement {
   const map = button("value-map", { class: "chip", title: "Value map: colours show how good each ball position is for blue" }, () =>
-    session.setMap(!session.map),
+    session.thoughts.setMap(!session.thoughts.map),
   );
   const sight = button("sight", { class: "chip", title: "What it sees: lines from the player to the things in its observations, by their names" }, () =>
-    session.setSight(!session.sight),
+    session.thoughts.setSight(!session.thoughts.sight),
   );
   const why = button("why", { class: "chip", title: "Why that move? Tries the likeliest moves on copies of the match" }, () => {
     open("mind");
@@ -20,10 +20,10 @@ export function buildChips({ session, open, signal }: PanelView): HTMLElement {
   const follow = () => {
     const { version, playing } = session.state;
     const movable = (session.model.get("drill")?.spec.drag.length ?? 0) > 0; // something that could be somewhere else
-    setAttribute(map, "aria-checked", String(session.map));
-    map.hidden = !movable || (version === 0 && !session.map);
-    setAttribute(sight, "aria-checked", String(session.sight));
-    sight.hidden = !places || (version === 0 && !session.sight);
+    setAttribute(map, "aria-checked", String(session.thoughts.map));
+    map.hidden = !movable || (version === 0 && !session.thoughts.map);
+    setAttribute(sight, "aria-checked", String(session.thoughts.sight));
+    sight.hidden = !places || (version === 0 && !session.thoughts.sight);
     why.hidden = playing || version === 0;
   };
   const rebuild = () => {

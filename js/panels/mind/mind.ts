@@ -18,7 +18,7 @@ export const mind: Panel = { applies: ({ elsewhere, pictures }) => !elsewhere &&
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;
   const player = select({ class: "player" }, []);
-  player.addEventListener("change", () => session.choosePlayer(Number(player.value)));
+  player.addEventListener("change", () => session.thoughts.choosePlayer(Number(player.value)));
   const worth = h("output", { class: "worth" });
   const about = h("output", { class: "version-seen" });
   const none = h("p", { class: "sentence" }, "No network is playing yet. Press Train to see what it thinks.");
@@ -53,7 +53,7 @@ function build(view: PanelView): HTMLElement {
   };
   const follow = () => {
     if (!shown.now) return;
-    const { player: side, version, thought } = session.mind;
+    const { player: side, version, thought } = session.thoughts.now;
     player.value = String(side);
     setText(about, `v${version}`);
     panel.dataset.side = String(side);
@@ -68,7 +68,7 @@ function build(view: PanelView): HTMLElement {
   const watch = () => {
     if (shown.now === watching) return;
     watching = shown.now;
-    session.watch(watching);
+    session.thoughts.watch(watching);
     follow();
   };
   shown.follow(watch);

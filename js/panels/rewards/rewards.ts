@@ -42,12 +42,12 @@ function build(view: PanelView): HTMLElement {
   const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, effect, lesson, list, sum, foot, buildOwnReward(view));
 
   const spec = () => session.model.get("drill")?.spec;
-  const value = (key: string) => session.drafts()[key] ?? session.model.get("config")?.values[key] ?? "";
+  const value = (key: string) => session.drafts.values[key] ?? session.model.get("config")?.values[key] ?? "";
   let trial: Weights | null = null; // while a slider is dragged
   const weights = () => trial ?? readWeights(String(value("reward_weights")));
   const put = (next: Weights) => {
     trial = null;
-    session.setHyper("reward_weights", writeWeights(spec()?.terms ?? [], next));
+    session.drafts.set("reward_weights", writeWeights(spec()?.terms ?? [], next));
     follow();
   };
 
@@ -80,7 +80,7 @@ function build(view: PanelView): HTMLElement {
     const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
     setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);
     reset.disabled = changed === 0;
-    const waits = "reward_weights" in session.drafts();
+    const waits = "reward_weights" in session.drafts.values;
     setText(
       effect,
       `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights take effect when you next press Train." : "New weights take effect at the next update."}`,

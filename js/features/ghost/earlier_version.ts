@@ -3,16 +3,16 @@
  * tells the show which one plays. The match is not restarted.
  */
 
-import type { FromWorker } from "../contract/protocol";
-import type { Policy } from "../match/policy";
-import type { Show } from "../match/show";
+import type { Substitute } from "../../match/decider";
+import type { Policy } from "../../match/policy";
+import type { Show } from "../../match/show";
+import type { Past } from "./messages";
 import { PolicyArchive } from "./policy_archive";
 
-type Report = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
-
-export class EarlierVersion {
+export class EarlierVersion implements Substitute {
   private readonly archive: PolicyArchive;
   private back = 0; // versions behind the one that plays; 0: nobody, Infinity: the first one kept
+  private ghost: Policy | null = null;
   private lastReport = ""; // the last report
 
   constructor(
@@ -20,6 +20,10 @@ export class EarlierVersion {
     mostBytes?: number,
   ) {
     this.archive = new PolicyArchive(mostBytes);
+  }
+
+  policyOf(side: number): Policy | null {
+    return side === 1 && this.show.deciders.mode === "ai_vs_ai" ? this.ghost : null;
   }
 
   /** A policy that is going to play. */
@@ -35,9 +39,9 @@ export class EarlierVersion {
   }
 
   /** Keeps its distance from the policy that plays. What the page does not know yet of it; null where it knows all. */
-  advance(): Report | null {
+  advance(): Past | null {
     this.follow();
-    const report = { versions: this.archive.versions, ghost: this.show.deciders.ghost?.version ?? -1 };
+    const report = { versions: this.archive.versions, ghost: this.ghost?.version ?? -1 };
     const text = JSON.stringify(report);
     if (text === this.lastReport) return null;
     this.lastReport = text;
@@ -47,6 +51,6 @@ export class EarlierVersion {
   private follow(): void {
     const { version, policy } = this.show.deciders;
     const earlier = this.back > 0 && policy ? this.archive.upTo(version - this.back) : null;
-    this.show.deciders.ghost = earlier && earlier.version < version ? earlier : null;
+    this.ghost = earlier && earlier.version < version ? earlier : null;
   }
 }

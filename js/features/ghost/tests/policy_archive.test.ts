@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../match/policy";
-import { PolicyArchive } from "../../mind/policy_archive";
+import { Policy } from "../../../match/policy";
+import { PolicyArchive } from "../policy_archive";
 
 const BYTES = 4 * 28; // of one policy with layers 3-7
 const newPolicy = (version: number, layers = [3, 7]) => {

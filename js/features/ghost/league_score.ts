@@ -1,6 +1,6 @@
 /** What the league's newest version won against an older one, from the matches that they have played. */
-import type { LeagueRow } from "../contract/protocol";
-import { Z95 } from "../contract/tables";
+import type { LeagueRow } from "../../contract/protocol";
+import { Z95 } from "../../contract/tables";
 
 export interface LeagueScore {
   newest: string;

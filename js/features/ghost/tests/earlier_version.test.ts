@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Policy } from "../../match/policy";
-import { loadRules } from "../../match/rules";
-import { Show } from "../../match/show";
-import { EarlierVersion } from "../../mind/earlier_version";
-import { TOY } from "../harness/toy_game";
+import { Policy } from "../../../match/policy";
+import { loadRules } from "../../../match/rules";
+import { Show } from "../../../match/show";
+import { TOY } from "../../../tests/harness/toy_game";
+import { EarlierVersion } from "../earlier_version";
 
 /** Always the same action, so that one sees who decided. */
 function stubborn(version: number, action: number): Policy {
@@ -23,6 +23,7 @@ const see = (policy: Policy) => {
 beforeEach(() => {
   show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
   ghost = new EarlierVersion(show);
+  show.deciders.add({ substitute: ghost });
   [stubborn(0, 0), stubborn(10, 1), stubborn(40, 2)].forEach(see);
 });
 

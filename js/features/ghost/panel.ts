@@ -3,30 +3,32 @@
  * versions that this page has received, with what the league knows of such a pair. The match is not restarted.
  */
 
-import { scoreAgainst } from "../session/league_score";
-import { ghostOf } from "../session/player_names";
-import { button, control, h, setAttribute, setText } from "../ui/dom";
-import { percent } from "../ui/format";
-import type { Panel, PanelSession, PanelView } from "./panel";
+import type { Panel, PanelSession, PanelView } from "../../panels/panel";
+import { button, control, h, setAttribute, setText } from "../../ui/dom";
+import { percent } from "../../ui/format";
+import { scoreAgainst } from "./league_score";
+import { GhostLink } from "./link";
 
-export const ghost: Panel = {
+export const panel: Panel = {
   applies: ({ elsewhere, pictures, model }) => !elsewhere && !pictures && model.get("drill")?.spec.sides !== 1,
   parts: { chips: buildChip, strip: buildDial },
 };
 
 /** Earlier than the one that plays, latest first: what the slider's stops stand for; its first stop is off. */
-function stops({ past, state }: PanelSession): number[] {
-  return past.versions.filter((version) => version < state.version).reverse();
+function stops(session: PanelSession): number[] {
+  const { versions } = session.link(GhostLink).past;
+  return versions.filter((version) => version < session.state.version).reverse();
 }
 
 /** There as soon as there is an earlier version. It begins with the first one, which differs most. */
 function buildChip({ session, signal }: PanelView): HTMLElement {
+  const link = session.link(GhostLink);
   const title = "Ghost: an earlier version plays orange against the current one";
-  const chip = button("ghost", { class: "chip", title }, () => session.goBack(session.back === 0 ? Infinity : 0));
+  const chip = button("ghost", { class: "chip", title }, () => link.goBack(link.back === 0 ? Infinity : 0));
   chip.setAttribute("role", "switch");
   const follow = () => {
-    setAttribute(chip, "aria-checked", String(session.back !== 0));
-    setAttribute(chip, "hidden", (stops(session).length === 0 && session.back === 0) || session.show.mode !== "ai_vs_ai");
+    setAttribute(chip, "aria-checked", String(link.back !== 0));
+    setAttribute(chip, "hidden", (stops(session).length === 0 && link.back === 0) || session.show.mode !== "ai_vs_ai");
   };
   for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);
   follow();
@@ -34,6 +36,7 @@ function buildChip({ session, signal }: PanelView): HTMLElement {
 }
 
 function buildDial({ session, signal }: PanelView): HTMLElement {
+  const link = session.link(GhostLink);
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, ...control("ghost-back") });
   const says = h("output", { class: "who" });
   const score = h("output", { class: "score" });
@@ -50,23 +53,23 @@ function buildDial({ session, signal }: PanelView): HTMLElement {
     const choices = stops(session);
     const at = Number(slider.value);
     const chosen = choices[at - 1];
-    if (chosen === undefined) session.goBack(0);
-    else session.goBack(at === choices.length ? Infinity : session.state.version - chosen);
+    if (chosen === undefined) link.goBack(0);
+    else link.goBack(at === choices.length ? Infinity : session.state.version - chosen);
   });
 
   let known = "";
   const follow = () => {
-    const now = [session.state.version, session.back, session.show.mode, session.past.ghost, session.past.versions].join();
+    const now = [session.state.version, link.back, session.show.mode, link.past.ghost, link.past.versions].join();
     if (now === known) return;
     known = now;
     const choices = stops(session);
     const { version } = session.state;
-    const reached = choices.findIndex((choice) => version - choice >= session.back);
-    const at = session.back === 0 ? 0 : reached < 0 ? choices.length : reached + 1;
+    const reached = choices.findIndex((choice) => version - choice >= link.back);
+    const at = link.back === 0 ? 0 : reached < 0 ? choices.length : reached + 1;
     slider.max = String(Math.max(choices.length, 1));
     slider.value = String(at);
-    const playing = ghostOf(session);
-    dial.hidden = session.back === 0 || session.show.mode !== "ai_vs_ai";
+    const playing = link.version;
+    dial.hidden = link.back === 0 || session.show.mode !== "ai_vs_ai";
     const old = playing === 0 ? "untrained" : `${version - playing} back`;
     setText(says, playing >= 0 ? `Blue is v${version}. Orange is v${playing}, ${old}.` : "");
     setAttribute(slider, "aria-valuetext", playing >= 0 ? `${version - playing} back, version ${playing}` : "off");
@@ -75,7 +78,7 @@ function buildDial({ session, signal }: PanelView): HTMLElement {
   for (const name of ["past", "show", "state", "drill"] as const) session.events.on(name, follow, signal);
   follow();
   const weigh = () => {
-    const found = ghostOf(session) < 0 ? null : scoreAgainst(session.model.get("league") ?? [], ghostOf(session));
+    const found = link.version < 0 ? null : scoreAgainst(session.model.get("league") ?? [], link.version);
     score.hidden = !found;
     if (!found) return;
     const { newest, older, matches, share, low, high } = found;
