@@ -1,7 +1,9 @@
 /** The features of the page: a line each. */
+import { coach } from "./coach/page";
 import { dream } from "./dream/page";
 import { gate } from "./gate/page";
 import { ghost } from "./ghost/page";
+import { league } from "./league/page";
 import type { PageFeature } from "./plug";
 import { search } from "./search/page";
 
@@ -10,4 +12,6 @@ export const PAGE_FEATURES: readonly PageFeature[] = Object.values<PageFeature>(
   search,
   dream,
   ghost,
+  coach,
+  league,
 });

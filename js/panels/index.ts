@@ -7,10 +7,8 @@
 import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
-import { coach } from "./coach";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
-import { league } from "./league/league";
 import { log } from "./log";
 import { mind } from "./mind/mind";
 import { pace } from "./pace";
@@ -31,9 +29,7 @@ export const PANELS: Partial<Record<PanelName, Panel>> = {
   headline,
   charts,
   mind,
-  league,
   log,
   rewards,
-  coach,
   hyper,
 };

@@ -49,10 +49,8 @@ it("of the page, whatever trains and wherever", async () => {
   const terms = [{ name: "near_ball", weight: 1, kind: "reward" as const, help: "" }];
   const drag = [{ name: "ball", x: "bx", y: "by", vx: "vx", vy: "vy", kind: "ball" as const, index: 0 }];
   const drill = { spec: { ...spec, terms, drag, hint: "Look." }, javascript: "return {}" };
-  const league = [{ name: "v7", pinned: false, elo: 1100, elo_low: 1000, elo_high: 1200, rank: 1, step: 10, against: {} }];
   const seat = { minutes: 30, left: 100, earlier: { version: 3, step: 10, saved_at: 0 }, league: true };
-  const scenes = [{ key: "a", places: [[0, 0]], before: null, now: null }];
-  const traits = { drill, league, seat, scenes, start: null } as unknown as Partial<Traits>;
+  const traits = { drill, seat, start: null } as unknown as Partial<Traits>;
   await page(traits, async (root) => {
     const worker = FakeWorker.all[0]!;
     const { id } = worker.of("DRILL").at(-1)!;
@@ -82,8 +80,6 @@ it("of the page, whatever trains and wherever", async () => {
     learning_rate: "learning_rate",
     "weight-near_ball": "Weight of near ball",
     "weight-near_ball-slider": "near ball, slider",
-    "remove-scene-1": "Remove scene 1",
-    "meet-v7": "Let the newest policy play against v7",
     "more-time": "+30 min",
     "touch-Space": "dash",
     "outcome-1": expect.stringContaining("100%"),

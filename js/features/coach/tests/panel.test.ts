@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Episode, SceneRow } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, spec as plain, settle } from "../harness/fakes";
+import type { SceneRow } from "../../../contract/protocol";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, spec as plain, settle } from "../../../tests/harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -17,18 +17,6 @@ const spec = {
   ],
 };
 const values = { ...config.values, reward_weights: "near_ball=4", gamma: 1, scene_share: 0.3 };
-const episode: Episode = {
-  winner: 1,
-  decisions: 9,
-  after: [
-    [1, 0.5],
-    [-1, -0.5],
-  ],
-  before: [
-    [0, 0],
-    [0, 0],
-  ],
-}; // prettier-ignore
 const scene: SceneRow = {
   key: "abc",
   places: [
@@ -61,59 +49,6 @@ beforeEach(async () => {
 afterEach(() => {
   end();
   document.body.replaceChildren();
-});
-
-describe("rewards", () => {
-  const earned = () => texts(".rewards .terms .number");
-  const weigh = (name: string, weight: string, event = "change") => {
-    const input = control<HTMLInputElement>(name);
-    input.value = weight;
-    input.dispatchEvent(new Event(event));
-  };
-  const play = async () => {
-    worker().say({ type: "SCORES", id, episodes: [episode] });
-    await settle();
-  };
-
-  it("lists the terms as text, with the weights that count", () => {
-    expect(texts(".term .entry-name")).toEqual(["goal", "near ball"]);
-    expect(texts(".term .help")).toEqual(["<b>For a goal.</b>"]);
-    expect(["Weight of goal", "Weight of near ball"].map((name) => control<HTMLInputElement>(name).value)).toEqual(["1", "4"]);
-    expect(root.querySelector(".rewards .caption")!.textContent).toBe("1 of 2 changed");
-    expect(earned()).toEqual([]);
-  });
-
-  it("weighs the last games anew while a slider is dragged, and tells nobody before it is let go", async () => {
-    await play();
-    expect(earned()).toEqual(["+1.00", "−1.00", "+2.00", "−2.00"]);
-    expect(texts(".terms .was")).toEqual(["", "", "was +1.00", "was −1.00"]);
-    weigh("near ball, slider", "1", "input");
-    expect(earned()).toEqual(["+1.00", "−1.00", "+0.50", "−0.50"]);
-    expect(texts(".sum .number")).toEqual(["+1.50", "−1.50"]);
-    model.set("status", "training");
-    expect(model.sentOf("SET_HYPER")).toEqual([]);
-    weigh("near ball, slider", "1");
-    expect(model.sentOf("SET_HYPER")).toEqual([{ type: "SET_HYPER", key: "reward_weights", value: "near_ball=1" }]);
-  });
-
-  it("goes along with the next Train, and back to the drill's own", async () => {
-    await play();
-    weigh("Weight of goal", "-3");
-    expect(root.querySelector(".lesson")!.textContent).toContain("losing pays");
-    control("Reset rewards").click();
-    expect(earned()).toEqual(["+1.00", "−1.00", "+1.00", "−1.00"]);
-    control("Train").click();
-    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", reward_weights: "" }]);
-  });
-
-  it("takes numbers only", () => {
-    for (const wrong of ["", "x", "1e9", "NaN"]) {
-      weigh("Weight of goal", wrong);
-      expect(root.querySelector(".term .problem")!.textContent, wrong).toContain("Enter a number");
-    }
-    control("Train").click();
-    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING" }]);
-  });
 });
 
 describe("the coach", () => {

@@ -5,9 +5,9 @@
 
 import type { LeagueRow } from "../../contract/protocol";
 import { rated } from "../../contract/rating";
+import type { Panel, PanelView } from "../../panels/panel";
 import { button, h, setText } from "../../ui/dom";
 import { compact, percent } from "../../ui/format";
-import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
 
 const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. ± is the 95 % confidence interval.";
@@ -15,7 +15,7 @@ const BAR = " The bar shows it on one scale.";
 const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
 const AIR = 0.04; // of the scale, left and right of the bars
 
-export const league: Panel = { applies: ({ model }) => model.get("drill")?.spec.sides !== 1, parts: { tab: build } };
+export const panel: Panel = { applies: ({ model }) => model.get("drill")?.spec.sides !== 1, parts: { tab: build } };
 
 function build({ session, shown, signal }: PanelView): HTMLElement {
   const about = h("p", { class: "caption" });
@@ -44,7 +44,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     body,
   );
   const cross = buildCrossTable();
-  const panel = h("section", { class: "league body", "aria-label": "League" }, about, empty, table, cross.element);
+  const element = h("section", { class: "league body", "aria-label": "League" }, about, empty, table, cross.element);
 
   const follow = () => {
     if (!shown.now) return;
@@ -66,7 +66,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   session.events.on("league", follow, signal);
   session.events.on("drill", follow, signal);
   follow();
-  return panel;
+  return element;
 }
 
 /** The champion, with the rank and the Elo that its row has. One that never learned is no champion yet. */

@@ -3,13 +3,13 @@
  * scene. Shows how often blue wins from each scene, before practice and now.
  */
 
-import type { DrillSpec, SceneRow } from "../contract/protocol";
-import { sideName } from "../contract/sides";
-import { button, control, h, setText } from "../ui/dom";
-import { percent } from "../ui/format";
-import type { Panel, PanelView } from "./panel";
+import type { DrillSpec, SceneRow } from "../../contract/protocol";
+import { sideName } from "../../contract/sides";
+import type { Panel, PanelView } from "../../panels/panel";
+import { button, control, h, setText } from "../../ui/dom";
+import { percent } from "../../ui/format";
 
-export const coach: Panel = {
+export const panel: Panel = {
   applies: ({ elsewhere, pictures, model }) => !elsewhere && !pictures && (model.get("drill")?.spec.drag.length ?? 0) > 0,
   parts: { chips: buildChip, tab: build },
 };
@@ -56,7 +56,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const shareOutput = h("output", { class: "number" });
   const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
   const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, shareOutput);
-  const panel = h("section", { class: "coach body", "aria-label": "Coach" }, help, shares, list);
+  const element = h("section", { class: "coach body", "aria-label": "Coach" }, help, shares, list);
 
   const spec = () => session.model.get("drill")?.spec;
   const scenes = () => session.model.get("scenes") ?? [];
@@ -87,7 +87,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   session.events.on("config", followShare, signal);
   rebuild();
   followShare();
-  return panel;
+  return element;
 }
 
 function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () => void): HTMLElement {
