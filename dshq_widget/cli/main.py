@@ -259,16 +259,18 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
 
 def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     """Check this machine: what is available, what is missing and what will be slow."""
-    from dshq_widget.cli.doctor import checks
+    from dshq_widget.cli.doctor import checks, first
 
     found = checks()
+    todo = first(found)
     if not options.json:
         for check in found:
             print(
                 f"{'ok ' if check['ok'] else '!! '} {check['name']:16} {check['value']}"
                 + (f"\n{'':20} {check['advice']}" if check["advice"] else "")
             )
-    return {"checks": found}, 0
+        print(f"first: {todo}" if todo else "ready")
+    return {"checks": found, "first": todo}, 0
 
 
 def lab(options: argparse.Namespace) -> None:

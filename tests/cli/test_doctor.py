@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from dshq_widget.cli import doctor
+from dshq_widget.cli import doctor, main
 
 
 @pytest.fixture
@@ -70,3 +70,37 @@ def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
     advice = doctor._gpu()[3]
     assert advice.count("never") == len(doctor.UNPROVEN) == 6
     assert all(word in advice for word in ("simulator", "interpreter", "graphs", "Frames", "NCCL"))
+
+
+def test_it_says_that_the_machine_is_ready_or_what_to_do_first(monkeypatch, capsys):
+    well, ill = ("a", True, "1", "Nice to have."), ("b", False, "none", "Install it.")
+    for found, said in (([well], "ready"), ([well, ill], "first: b: Install it.")):
+        rows = [dict(zip(("name", "ok", "value", "advice"), row, strict=True)) for row in found]
+        monkeypatch.setattr(doctor, "checks", lambda rows=rows: rows)
+        assert main.main(["doctor"]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == said
+
+
+def test_a_check_that_fails_is_a_finding():
+    def check():
+        raise OSError(5, "no\nsuch thing")
+
+    name, ok, value, advice = doctor._tried("shared memory", check)
+    assert (name, ok, value) == ("shared memory", False, "OSError: [Errno 5] no such thing") and advice
+
+
+@pytest.mark.parametrize(("system", "said"), [("win32", "Windows"), ("darwin", "macOS"), ("linux", "Linux")])
+def test_a_system_on_which_nobody_has_run_it_says_so(system, said, monkeypatch):
+    monkeypatch.setattr(doctor.sys, "platform", system)
+    monkeypatch.setattr(doctor.platform, "system", lambda: "Linux")
+    _, ok, value, advice = doctor._system()
+    assert ok and value.startswith(said) and ("Nobody has run this" in advice) == (system != "linux")
+
+
+def test_a_busy_machine_is_named_and_versions_have_a_range(monkeypatch):
+    for share, busy in ((10.0, False), (95.0, True)):
+        monkeypatch.setattr(doctor.psutil, "cpu_percent", lambda _, share=share: share)
+        assert bool(doctor._load()[3]) == busy
+    monkeypatch.setattr(doctor, "_version", lambda _: "0.99.1")
+    assert doctor._package("numba")[1] and "untried" in doctor._package("numba")[3]
+    assert "tried up to" in doctor._python()[2]
