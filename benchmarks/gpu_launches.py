@@ -2,8 +2,8 @@
 
 `python -m benchmarks.gpu_launches` writes benchmarks/results/gpu_launches-*.json: medians of `triton.testing.do_bench`
 by precision, kernel and size, with torch's own operations on the same samples beside them; null where a choice needs
-more than the GPU has. `gpu.network.Network` takes what is best here. `TRITON_INTERPRET=1 ... --device cpu` tries the
-script itself, small, and nothing is written.
+more than the GPU has. `gpu.cuda.network.Network` takes what is best here. `TRITON_INTERPRET=1 ... --device cpu` tries
+the script itself, small, and nothing is written.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import PRECISIONS, ResidentPPO
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
-from dshq_widget.gpu.graphs import captured
-from dshq_widget.gpu.network import Launch
+from dshq_widget.gpu.cuda.graphs import captured
+from dshq_widget.gpu.cuda.network import Launch
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
 

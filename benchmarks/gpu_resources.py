@@ -27,8 +27,8 @@ from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON, KL_MARGIN
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import compiled
-from dshq_widget.gpu import network, network_kernels
-from dshq_widget.gpu.network import BETAS, PRODUCTS, Network
+from dshq_widget.gpu.cuda import network, network_kernels
+from dshq_widget.gpu.cuda.network import BETAS, PRODUCTS, Network
 from dshq_widget.policy.network import PolicySpec
 
 HOPPER = GPUTarget("cuda", 90, 32)

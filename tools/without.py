@@ -74,6 +74,26 @@ FEATURES = {
             "docs/glossary.md": "14_the_gate",
         },
     ),
+    "cuda": Feature(
+        [
+            *("dshq_widget/gpu/cuda", "dshq_widget/env/trace_cuda.py", "docs/gpu.md"),
+            *("dshq_widget/cli/bench_cuda.py", "dshq_widget/cli/doctor_gpu.py"),
+            *(f"kernels/dshq_kernels/backends/{name}.py" for name in ("cuda", "threads")),
+            *(f"kernels/dshq_kernels/play/{name}_cuda.py" for name in ("gae", "raster", "settle")),
+        ],
+        {
+            "dshq_widget/contract/settings.py": '"cuda": ',
+            "dshq_widget/contract/presets.py": '"gpu": Preset',
+            "tests/contract/test_settings.py": r"\bcuda\b",
+            "dshq_widget/gpu/device.py": r"\bCUDA\b",
+            "dshq_widget/drill/devices.py": "(?i)cuda",
+            "dshq_widget/env/trace.py": '"cuda": ',
+            "dshq_widget/cli/arguments.py": '"cuda": ',
+            "dshq_widget/cli/doctor.py": r"\bgpu\b",
+            "dshq_widget/algorithms/algorithm.py": '"cuda": ',
+            **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("spo", "gate", "dreamer")},
+        },
+    ),
     "spo": Feature(
         ["dshq_widget/algorithms/spo"],
         {PACKAGED: r"\bSPO\b", CODE: '"spo": '},

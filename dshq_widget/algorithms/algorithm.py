@@ -260,8 +260,8 @@ class Algorithm:
         self.suits(spec)
         if config is not None and config.memory:
             self.require("recurrent")
-        if config is not None and config.device == "cuda":
-            self.require("cuda")
+        if config is not None and config.device in settings.DEVICES:
+            self.require(config.device)
         if config is not None and config.joint:
             self.require("joint")
         if config is not None and "pool" in config.opponents:

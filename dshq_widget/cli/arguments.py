@@ -13,6 +13,10 @@ from dshq_widget.contract.version import __version__
 SECONDS = 60.0
 """Default duration of `dshq train`."""
 
+BENCHES: dict[str, str] = {
+    "cuda": "dshq_widget.cli.bench_cuda:bench_cuda",
+}
+"""Device -> what measures it besides `bench`, which measures the processor."""
 Verb = Callable[[argparse.Namespace], Any]
 
 
@@ -262,7 +266,8 @@ def _trace(verb: Parser) -> None:
     verb.add_argument(
         "--seed", type=int, default=0, help="seed of the first game; the other 15 use the next seeds (default 0)"
     )
-    verb.add_argument("--backend", default="cpu", help="cpu, reference, js, wasm, cuda or wgsl (default cpu)")
+    backends = ("cpu", "reference", "js", "wasm", *settings.DEVICES)
+    verb.add_argument("--backend", default="cpu", help=f"{', '.join(backends)} or wgsl (default cpu)")
 
 
 def _check(verb: Parser) -> None:
@@ -280,7 +285,7 @@ def _bench(verb: Parser) -> None:
         "drill", nargs="?", default="ball", help="a drill's name, or a Python file with a Drill class (default ball)"
     )
     verb.add_argument("--seconds", type=float, default=2.0, help="seconds to measure each figure (default 2)")
-    verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="device to measure (default cpu)")
+    verb.add_argument("--device", choices=("cpu", *BENCHES), default="cpu", help="device to measure (default cpu)")
 
 
 def _lab(verb: Parser) -> None:

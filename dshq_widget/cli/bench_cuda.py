@@ -27,9 +27,9 @@ from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.version import __version__
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
-from dshq_widget.gpu.frames import Painter
-from dshq_widget.gpu.games import CudaGames, shared
-from dshq_widget.gpu.graphs import captured
+from dshq_widget.gpu.cuda.frames import Painter
+from dshq_widget.gpu.cuda.games import CudaGames, shared
+from dshq_widget.gpu.cuda.graphs import captured
 from dshq_widget.gpu.play import Play
 from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy.network import PolicySpec
@@ -231,7 +231,7 @@ class Costs:
 
     def __init__(self, drill: CompiledDrill, network: PolicySpec):
         spec = drill.spec
-        self.source, self.sides = drill.cuda, spec.sides
+        self.source, self.sides = drill.devices["cuda"], spec.sides
         self.repeat, self.n_obs = spec.action_repeat, spec.n_obs
         self.weights = sum(n_in * n_out for n_in, n_out in shapes(network.layers))
 

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from dshq_kernels.simd import shipped
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
 from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.cli.doctor_gpu import gpu
 from dshq_widget.contract import supported
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.torch_needed import INSTALL_TORCH
@@ -32,20 +32,6 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.system import form, memory
 
 GB = 1e9
-CUDA_TORCH = (
-    "This torch is a CPU build. On Linux x86-64, install the CUDA build from PyPI: pip install --force-reinstall "
-    "torch==2.13.0"
-)
-NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' for an older driver."
-UNPROVEN = (
-    "The games' CUDA kernels have run in numba's simulator only, never on a GPU.",
-    "The network's Triton kernels have run in Triton's interpreter only, never on a GPU.",
-    "CUDA graphs have been replaced by a stand-in on a processor, never recorded on a GPU.",
-    "The learner in PyTorch has run on processors only, never on a GPU.",
-    "Frames for learning from pixels have been drawn in numba's simulator only, never on a GPU.",
-    "Training on several GPUs has run as two processes on a processor (gloo), never with NCCL.",
-)
-"""One sentence per path that a GPU would take; docs/gpu.md has the same."""
 BUSY, LOAD_SECONDS = 0.8, 0.3
 """Share of the processors from which on a machine is busy, and how long it is looked at."""
 Check = tuple[str, bool, str, str]
@@ -71,7 +57,7 @@ def checks() -> list[dict[str, Any]]:
         "memory": _memory,
         "shared memory": _shared_memory,
         "cache": _cache,
-        "GPU": _gpu,
+        "GPU": gpu,
         "node": _node,
     }
     found = [_tried(name, check) for name, check in made.items()]
@@ -254,42 +240,6 @@ def _cache() -> Check:
         if lost
         else "",
     )
-
-
-def _gpu() -> Check:
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return (
-            "GPU",
-            True,
-            "none found",
-            "The built-in drills do not need a GPU. The CUDA code plays and learns from tens of thousands of games at "
-            "once; it has never run on a GPU: docs/gpu.md says what is proven and what to install.",
-        )
-    run = subprocess.run(
-        [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=20,
-    )
-    name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
-    if run.returncode:
-        return "GPU", False, name, "The driver does not respond: run `nvidia-smi` for details."
-    cpu_build = "+cpu" in (_version("torch") or "")
-    missing = CUDA_TORCH if cpu_build else _kernels()
-    return "GPU", True, name, " ".join(filter(None, (missing, *UNPROVEN)))
-
-
-def _kernels() -> str:
-    """What is missing to compile rules and networks for this GPU; "" if nothing is."""
-    from dshq_kernels.backends.cuda import why_unusable
-
-    why = why_unusable()
-    if why:
-        return f"numba cannot use it ({why}), so games run on the CPU. {NUMBA_CUDA}"
-    found = importlib.util.find_spec("triton") is not None
-    return "" if found else "Triton is missing, so networks use slower torch operations. Install it: pip install triton"
 
 
 def _node() -> Check:

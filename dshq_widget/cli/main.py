@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
-from dshq_widget.cli.arguments import UsageError, Verb, know_algorithm, parser
+from dshq_widget.cli.arguments import BENCHES, UsageError, Verb, know_algorithm, parser
 from dshq_widget.cli.ingest import ingest
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
@@ -239,13 +239,11 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
 
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
-    if options.device == "cuda":
+    if options.device in BENCHES:
         from dshq_widget.gpu.device import check_device
 
-        check_device("cuda")
-        from dshq_widget.cli.bench_cuda import bench_cuda
-
-        result = bench_cuda(game, seconds=options.seconds)
+        check_device(options.device)
+        result = algorithms.algorithm.imported(BENCHES[options.device])(game, options.seconds)
     else:
         from dshq_widget.cli.bench import bench as run
 

@@ -29,6 +29,11 @@ EVALUATE_ALONE_SECONDS = 0.25
 """Default of `evaluate_seconds` for drills of one side, whose evaluations are short."""
 
 
+DEVICES: dict[str, str] = {
+    "cuda": "NVIDIA's GPUs",
+}
+"""The devices besides the processor, as torch names them; gpu/device.py and drill/devices.py have what each needs."""
+
 ESSENTIALS = "essentials"
 """Group of the settings that the page shows first; the others are in a fold."""
 
@@ -209,7 +214,7 @@ class TrainConfig:
     """Share of new games that start from one of the arranged scenes, if there are any."""
     seed: int = setting(0, "int", "Seed", RESTART, ESSENTIALS, lo=0, hi=(1 << 32) - 1)
     """Seed of all random numbers of the run."""
-    device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))
+    device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", *DEVICES))
     """Device of the learner; auto uses a working GPU if there is one."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""

@@ -17,7 +17,6 @@ from typing import Any, cast
 import numpy as np
 
 from dshq_kernels.backends.cpu import CpuGame
-from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
 from dshq_kernels.backends.llvm_source import llvm_source
 from dshq_kernels.backends.reference import reference_source
@@ -32,6 +31,7 @@ from dshq_kernels.network.layers import written
 from dshq_widget.contract.game_spec import Choice, DrillSpec, Field, FieldType, Term
 from dshq_widget.drill import checks
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.drill.devices import DEVICES
 
 MEANING = ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
 """Of a drill's spec, what `rules_hash` is of, with the rules themselves."""
@@ -39,15 +39,15 @@ MEANING = ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields"
 
 @dataclass(frozen=True)
 class CompiledDrill:
-    """A drill as plain data: `spec`, what it is, and the rules as generated JavaScript, LLVM, CUDA and WGSL source. In
-    the process that translated it, it has the `program` too.
+    """A drill as plain data: `spec`, what it is, and the rules as generated JavaScript, LLVM and WGSL source, and as
+    that of `devices`. In the process that translated it, it has the `program` too.
     """
 
     spec: DrillSpec
     javascript: str
     llvm: str
-    cuda: str = ""
     wgsl: str = ""
+    devices: Mapping[str, str] = field(default_factory=dict)
     plain: str = field(default="", repr=False, compare=False)
     """What `reference` says, where it came with the other sources."""
     program: Program | None = field(default=None, repr=False, compare=False)
@@ -83,9 +83,9 @@ class CompiledDrill:
             return ReferenceGame(self.reference, self.spec)
         return CpuGame(self.llvm, self.spec)
 
-    def cuda_game(self) -> CudaGame:
-        """The same for the GPU. Raises RuntimeError if there is none."""
-        return CudaGame(self.cuda, self.spec)
+    def device_game(self, name: str) -> Any:
+        """The same for a device (devices.py), "cuda". Raises RuntimeError if there is none."""
+        return DEVICES[name].game(self.devices.get(name, ""), self.spec)
 
     def wasm(self, relaxed: bool = False) -> bytes:
         """The same as a WebAssembly module; `relaxed`: one that may use relaxed SIMD. Raises RuntimeError if this numba
@@ -108,8 +108,8 @@ class CompiledDrill:
             "spec": self.spec.to_json(),
             "javascript": self.javascript,
             "llvm": self.llvm,
-            "cuda": self.cuda,
             "wgsl": self.wgsl,
+            **self.devices,
             **({"reference": self.reference} if wanted() else {}),
         }
 
@@ -121,7 +121,11 @@ class CompiledDrill:
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
             DrillSpec.from_json(data["spec"]),
-            *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl", "reference")),
+            data.get("javascript", ""),
+            data.get("llvm", ""),
+            data.get("wgsl", ""),
+            {name: data.get(name, "") for name in DEVICES},
+            data.get("reference", ""),
         )
 
 
@@ -223,8 +227,9 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     said = spec.to_json()
     digest = hashlib.sha256((json.dumps({key: said[key] for key in MEANING}, sort_keys=True) + javascript).encode())
     spec = replace(spec, rules_hash=digest.hexdigest()[:16])
-    llvm, cuda, wgsl = llvm_source(program), cuda_source(program), wgsl_source(program)
-    return CompiledDrill(spec, javascript, llvm, cuda, wgsl, program=plain, author=drill)
+    llvm, wgsl = llvm_source(program), wgsl_source(program)
+    devices = {name: rules.source(program) for name, rules in DEVICES.items()}
+    return CompiledDrill(spec, javascript, llvm, wgsl, devices, program=plain, author=drill)
 
 
 def _first_paragraph(documented: Callable[..., Any]) -> str:

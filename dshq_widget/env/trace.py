@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import json
 import shutil
 import subprocess
@@ -24,7 +25,11 @@ from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.trace_wgsl import trace_wgsl
 
-BACKENDS = ("cpu", "reference", "js", "wasm", "cuda", "wgsl")
+DEVICES: dict[str, str] = {
+    "cuda": "dshq_widget.env.trace_cuda:Threads",
+}
+"""Device -> its games: "module:class", imported when it is asked for."""
+BACKENDS = ("cpu", "reference", "js", "wasm", *DEVICES, "wgsl")
 DRIVER, MODULE_DRIVER = (Path(__file__).with_name(name) for name in ("trace.js", "trace_wasm.js"))
 NODE_MAIN = """
 const { spec, source, module, ticks, seed, places } = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -52,7 +57,7 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
     elif backend in ("js", "wasm"):
         result = _in_node(drill, ticks, seed, drill.wasm() if backend == "wasm" else b"")
     else:
-        games = _Threads(drill, seed) if backend == "cuda" else _Tile(drill, seed, backend == "reference")
+        games = _on_device(backend, drill, seed) if backend in DEVICES else _Tile(drill, seed, backend == "reference")
         result = _arrays(drill, games, ticks)
     return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
 
@@ -69,6 +74,12 @@ class _Games(Protocol):
     def words(self) -> NDArray[Any]: ...  # u32 [16, words]
     def status(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...  # terminated, winner, ticks [16]
     def reset(self, chosen: NDArray[Any]) -> None: ...
+
+
+def _on_device(backend: str, drill: CompiledDrill, seed: int) -> _Games:
+    module, _, name = DEVICES[backend].partition(":")
+    made: _Games = getattr(importlib.import_module(module), name)(drill, seed)
+    return made
 
 
 class _Tile:
@@ -106,46 +117,6 @@ class _Tile:
 
     def reset(self, chosen: NDArray[Any]) -> None:
         self._game.reset(self._tiles, chosen[None])
-
-
-class _Threads:
-    """On the GPU, or in numba's simulator of one."""
-
-    def __init__(self, drill: CompiledDrill, seed: int):
-        from numba import cuda
-
-        self._to_device = cuda.to_device
-        self._game = drill.cuda_game()
-        self._state = self._game.new(16, seed, practice=True)
-
-    def observe(self) -> NDArray[Any]:
-        return self._game.observe(self._state).copy_to_host()
-
-    def terms(self) -> NDArray[Any]:
-        return self._game.terms(self._state).copy_to_host()
-
-    def mask(self) -> NDArray[Any]:
-        return self._game.mask(self._state).copy_to_host() != 0
-
-    def actions(self, who: str) -> NDArray[Any]:
-        return self._game.actions(self._state, who).copy_to_host()
-
-    def decide(self, actions: NDArray[Any]) -> None:
-        self._state[self._game.rows["action"]] = self._to_device(actions.view(np.uint32))
-        self._game.decide(self._state)
-
-    def tick(self) -> None:
-        self._game.tick(self._state)
-
-    def words(self) -> NDArray[Any]:
-        return self._game.words(self._state)
-
-    def status(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        terminated, winner = self._game.status(self._state).copy_to_host()
-        return terminated != 0, winner, self.words()[:, self._game.rows["ticks"].start].view(np.int32)
-
-    def reset(self, chosen: NDArray[Any]) -> None:
-        self._game.reset(self._state, self._to_device(chosen.astype(np.uint8)))
 
 
 def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:

@@ -1,49 +1,80 @@
-"""Chooses the device of a learner, and says what is missing for it. torch is imported only where it is used."""
+"""The devices besides the processor, and the choice of a learner's. torch is imported only where it is used.
+
+On a device of torch's without a line here networks are torch's own and the games' rules run on the processor.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
+from typing import TYPE_CHECKING, Any
 
-from dshq_widget.contract.torch_needed import need_torch, torch_missing
+from dshq_widget.gpu.cuda import CUDA
+from dshq_widget.gpu.plug import Device, imported
 
-DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
-"""Devices of NVIDIA's driver, on Linux and on Windows' subsystem for it."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import torch
+
+    from dshq_widget.policy.network import PolicySpec
+
+DEVICES: dict[str, Device] = {
+    "cuda": CUDA,
+}
+"""By torch's name; the setting `device` has the same (contract/settings.py)."""
 
 
-def has_driver() -> bool:
-    """Whether this machine has NVIDIA's driver; no torch is imported."""
-    return shutil.which("nvidia-smi") is not None or any(map(os.path.exists, DRIVERS))
+def kind(device: str) -> str:
+    """ "cuda" of "cuda:1"."""
+    return device.partition(":")[0]
+
+
+def named(device: str) -> str:
+    """What a person reads."""
+    return "GPU" if kind(device) in DEVICES else "CPU"
 
 
 def check_device(wanted: str) -> None:
-    """Raises RuntimeError with one sentence if the setting `device` is `cuda` and it plainly cannot be: no driver, no
-    torch. Imports no torch.
+    """Raises RuntimeError with one sentence if the setting `device` names one that plainly is not here. Imports no
+    torch.
     """
-    if wanted != "cuda":
-        return
-    if not has_driver():
-        raise RuntimeError(
-            "device=cuda is set, but this machine has no NVIDIA GPU or no driver for it: use device=auto or device=cpu "
-            "(see dshq doctor)"
-        )
-    need_torch("device=cuda")
+    if wanted in DEVICES:
+        DEVICES[wanted].check()
 
 
 def choose_device(wanted: str) -> str:
-    """`cuda` or `cpu` for the setting `device`; torch is imported only if there is a GPU to check. Raises RuntimeError
-    if `cuda` is set but there is no GPU.
+    """A device for the setting `device`; torch is imported only if there is a GPU to check. Raises RuntimeError if one
+    is set that is not here.
     """
     check_device(wanted)
-    if wanted == "cpu" or (wanted == "auto" and (not has_driver() or torch_missing("device=auto"))):
-        return "cpu"
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    if wanted == "cuda":
-        raise RuntimeError(
-            "device=cuda is set, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see "
-            "dshq doctor)"
-        )
+    for name, device in DEVICES.items():
+        if wanted in ("auto", name) and device.found(wanted == name):
+            return name
     return "cpu"
+
+
+def why_no_rules(device: str) -> str:
+    """Why games cannot run on this device, "" if they can."""
+    found = DEVICES.get(kind(device))
+    return "" if found is None else str(imported(found.why_no_rules)())
+
+
+def captured(work: Callable[[], None], kept: Sequence[torch.Tensor], device: torch.device) -> Any:
+    """See `Device.captured`."""
+    return imported(DEVICES[device.type].captured)(work, kept)
+
+
+def own_network(spec: PolicySpec, weights: torch.Tensor, precision: str, wanted: bool | None) -> Any:
+    """The kernels of a network; None where torch's own operations do. Raises ValueError if they are `wanted` and no
+    device has any.
+    """
+    made = (imported(each.network)(spec, weights, precision, wanted) for each in DEVICES.values())
+    found = next(filter(None, made), None)
+    if wanted and found is None:
+        raise ValueError("kernels=True needs a device that has some: leave it out")
+    return found
+
+
+def join(device: str) -> str:
+    """See `Device.join`; of the processor, too."""
+    found = DEVICES.get(kind(device))
+    return "gloo" if found is None else found.join(device)

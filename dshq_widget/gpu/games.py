@@ -1,13 +1,12 @@
-"""Games of a drill on one device, sharing memory with torch. Both kinds have the same interface: tensors with the game
+"""Games of a drill on one device, sharing memory with torch. All kinds have the same interface: tensors with the game
 as the last axis, results written to the caller's tensors, no waiting for the device.
 
-`CudaGames` runs the rules as CUDA kernels on torch's current stream and on torch's own memory; `CpuGames` are the
-compiled rules on the processor, so that code for one can be tested with the other. Numba's simulator
-(NUMBA_ENABLE_CUDASIM=1) runs `CudaGames` on tensors of the processor.
+`CpuGames` are the compiled rules on the processor; a device of its own brings its games (device.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +14,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_kernels.play import settle_cuda
 from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.device import DEVICES
+from dshq_widget.gpu.plug import imported
+from dshq_widget.gpu.rollout import Rollout
+
+Estimator = Callable[..., tuple[Tensor, Tensor]]
+"""Advantages and returns, as `losses.gae`: what there is where no kernel can run."""
 
 
 class DeviceGames(Protocol):
@@ -29,6 +33,10 @@ class DeviceGames(Protocol):
     device: torch.device
     action: Tensor
     """Actions of the next decision: i32 `[sides, n]`, written by the players; new episodes may overwrite it."""
+    state_tensors: Sequence[Tensor]
+    """What of the games' state lies in tensors: a recording puts it back."""
+    turns: str
+    """The class of what happens between two decisions, "module:name"; see `turns.Turns`."""
 
     def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
@@ -83,116 +91,26 @@ class DeviceGames(Protocol):
         """
         ...
 
+    def estimate(self, rollout: Rollout, discounts: Tensor, estimator: Estimator) -> None:
+        """Fill in the rollout's advantages and returns; `discounts` are gamma and lambda, f32 `[2]`."""
+        ...
+
 
 def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGames:
     """Games on a device. Raises ValueError for a number that does not divide by 16, RuntimeError without a GPU."""
     if n % LANES or n < LANES:
         raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {n}")
-    return CudaGames(drill, n, device) if device.type == "cuda" else CpuGames(drill, n)
-
-
-class CudaGames:
-    """See `DeviceGames`."""
-
-    def __init__(self, drill: CompiledDrill, n: int, device: torch.device):
-        self.drill, self.n, self.device = drill, n, device
-        if device.type == "cuda" and device.index is not None:
-            from numba import cuda
-
-            cuda.select_device(device.index)
-        self.game = drill.cuda_game()
-        self.state = torch.zeros((self.game.words_per_game, n), dtype=torch.int32, device=device)
-        self._arrays: dict[tuple[Any, ...], Any] = {}
-        self._streams: dict[int, Any] = {}
-        self.numba_state = self.array(self.state, np.uint32)
-        """The same memory as the rules' kernels take it."""
-        self.action = self.state[self.game.rows["action"]]
-        self.ticks = self.state[self.game.rows["ticks"].start]
-        """Of the games' episodes: i32 `[n]`, in their own memory, as `action` is."""
-        self._repeat = drill.spec.action_repeat
-        self.follow()
-
-    def array(self, tensor: Tensor, dtype: type | None = None) -> Any:
-        """A tensor as numba's kernels take it, over the same memory; `dtype` is what its words are taken for."""
-        key = (tensor.data_ptr(), dtype or tensor.dtype, tuple(tensor.shape), tensor.stride())
-        if key not in self._arrays:
-            self._arrays[key] = shared(tensor, dtype)
-        return self._arrays[key]
-
-    def follow(self) -> None:
-        if self.device.type == "cuda":
-            from numba import cuda
-
-            stream = torch.cuda.current_stream(self.device).cuda_stream
-            if stream and stream not in self._streams:
-                self._streams[stream] = cuda.external_stream(stream)  # numba prepares launches for each stream object
-            self.game.stream = self._streams[stream] if stream else 0
-
-    def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
-        self.state.zero_()
-        self.state[self.game.rows["rng_key"].start] = torch.from_numpy(keys.view(np.int32)).to(self.device)
-        self.state[self.game.rows["practice"].start] = 1
-        self.reset(torch.ones(self.n, dtype=torch.uint8, device=self.device))
-        self.ticks.copy_(torch.from_numpy(ticks))
-
-    def observe(self, out: Tensor) -> None:
-        self.game.observe(self.numba_state, self.array(out))
-
-    def terms(self, out: Tensor) -> None:
-        self.game.terms(self.numba_state, self.array(out))
-
-    def status(self, out: Tensor) -> None:
-        self.game.status(self.numba_state, self.array(out))
-        out[2] = self.ticks
-
-    def mask(self, out: Tensor) -> None:
-        if self.game.masked:
-            out.zero_()
-            self.game.mask(self.numba_state, self.array(out))
-        else:
-            out.fill_(1)
-
-    def actions(self, who: str, begin: int, out: Tensor, mask: Tensor | None) -> None:
-        games = self.state[:, begin : begin + out.shape[1]]
-        allowed = None if mask is None else self.array(mask)
-        self.game.actions(self.array(games, np.uint32), who, self.array(out), allowed)
-
-    def decide(self, actions: Tensor | None = None) -> None:
-        if actions is not None:
-            self.action.copy_(actions)
-        self.game.decide(self.numba_state)
-        self.game.tick(self.numba_state, self._repeat)
-
-    def reset(self, chosen: Tensor) -> None:
-        self.game.reset(self.numba_state, self.array(chosen))
-
-    def words(self) -> NDArray[Any]:
-        return np.ascontiguousarray(self.state.cpu().numpy().T).view(np.uint32)
-
-    def restore(self, words: NDArray[Any]) -> None:
-        self.state.copy_(torch.from_numpy(np.array(words.T, order="C").view(np.int32)))
-
-    def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
-        given = self.array(chosen), self.array(drawn), self.array(share), self.array(scenes, np.uint32)
-        self.game.launch(settle_cuda.put, self.n, self.numba_state, *given)
-
-
-def shared(tensor: Tensor, dtype: type | None = None) -> Any:
-    """A tensor's memory as a device array of numba; of the processor, as one of numba's simulator."""
-    if tensor.device.type == "cuda":
-        from numba import cuda
-
-        found = cuda.as_cuda_array(tensor)
-        return found if dtype is None else found.view(dtype)
-    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-
-    return FakeCUDAArray(tensor.numpy() if dtype is None else tensor.numpy().view(dtype))
+    found = DEVICES.get(device.type)
+    made: DeviceGames = CpuGames(drill, n) if found is None else imported(found.games)(drill, n, device)
+    return made
 
 
 class CpuGames:
     """See `DeviceGames`."""
 
     device = torch.device("cpu")
+    state_tensors: Sequence[Tensor] = ()
+    turns = "dshq_widget.gpu.turns:Turns"
 
     def __init__(self, drill: CompiledDrill, n: int):
         self.drill, self.n = drill, n
@@ -247,6 +165,12 @@ class CpuGames:
         which = (drawn[where] / share * scenes.shape[1]).long().clamp(max=scenes.shape[1] - 1)
         given = scenes[:, which].numpy().view(np.uint32)
         self._words[where // LANES, KEPT_WORDS:, where % LANES] = given[KEPT_WORDS:].T
+
+    def estimate(self, rollout: Rollout, discounts: Tensor, estimator: Estimator) -> None:
+        inputs = (rollout.reward, rollout.value, rollout.last_value, rollout.final_value)
+        found = estimator(*inputs, rollout.terminated, rollout.truncated, *discounts.unbind())
+        rollout.advantage.copy_(found[0])
+        rollout.returns.copy_(found[1])
 
 
 def _put(out: Tensor, tiles: NDArray[Any]) -> None:

@@ -8,28 +8,27 @@ a whole rollout are drawn before it, so that the rest can be one CUDA graph.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.play import gae_cuda
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.play.rollout import opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.gpu.games import CudaGames, DeviceGames
-from dshq_widget.gpu.graphs import captured
-from dshq_widget.gpu.network import Network
+from dshq_widget.gpu.device import DEVICES, captured
+from dshq_widget.gpu.games import DeviceGames, Estimator
+from dshq_widget.gpu.plug import imported
 from dshq_widget.gpu.rollout import Rollout
-from dshq_widget.gpu.turns import make_turns
+from dshq_widget.gpu.turns import Turns
 
 
 class Policy(Protocol):
     """The learning policy, which also plays."""
 
-    network: Network | None
+    network: Any
     """The kernels that play; None: `forward` does."""
 
     def forward(self, obs: Tensor, mask: Tensor | None, weights: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -37,10 +36,6 @@ class Policy(Protocol):
         own -> log-probabilities `[N, n_actions]` and values `[N]`.
         """
         ...
-
-
-Estimator = Callable[..., tuple[Tensor, Tensor]]
-"""Advantages and returns, as `losses.gae`: what there is where no kernel can run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,8 +87,8 @@ class Play:
         graph: bool = False,
     ):
         spec, device = games.drill.spec, games.device
-        if graph and device.type != "cuda":
-            raise ValueError(f"graph=True needs a CUDA device; the games are on {device}")
+        if graph and device.type not in DEVICES:
+            raise ValueError(f"graph=True needs a GPU; the games are on {device}")
         self.games, self.policy, self.estimator, self.length = games, policy, estimator, length
         self.spec, self.device = spec, device
         self.sides, self.n_actions, self.masked = spec.sides, spec.n_actions, spec.masked
@@ -105,7 +100,7 @@ class Play:
             length, len(self.rows), spec.n_obs, spec.n_actions if spec.masked else 0, len(spec.terms), device
         )
         self.generator = torch.Generator(device).manual_seed(seed)
-        self.turns = make_turns(games, self.rollout, self.rows)
+        self.turns: Turns = imported(games.turns)(games, self.rollout, self.rows)
         self._allocate()
         self._pool: dict[int, Tensor] = {}
         self._graph, self._wants_graph = None, graph
@@ -181,8 +176,8 @@ class Play:
         if self.turns.scenes is not None:
             self.turns.scene_chance.uniform_(generator=self.generator)
         if self._wants_graph and self._graph is None:
-            held = [self.games.state, self.running] if isinstance(self.games, CudaGames) else []
-            self._graph = captured(self._play, held)
+            held = [*self.games.state_tensors, self.running] if self.games.state_tensors else []
+            self._graph = captured(self._play, held, self.device)
         if self._graph is not None:
             self._graph.replay()
         else:
@@ -252,15 +247,7 @@ class Play:
         rollout.last_value.copy_(self.policy.forward(self._of(self.rows, self._seen), None, None)[1])
         values = self.policy.forward(late.view(-1, late.shape[2]), None, None)[1].view(len(late), -1)
         rollout.final_value.copy_(torch.where(rollout.truncated, values.gather(0, self.turns.late_slot), 0.0))
-        inputs = (rollout.reward, rollout.value, rollout.last_value, rollout.final_value)
-        if isinstance(self.games, CudaGames):
-            ends = (rollout.terminated.view(torch.uint8), rollout.truncated.view(torch.uint8))
-            arrays = (*inputs, *ends, discounts, rollout.advantage, rollout.returns)
-            gae_cuda.launch_gae(tuple(map(self.games.array, arrays)), self.games.game.stream)
-            return
-        found = self.estimator(*inputs, rollout.terminated, rollout.truncated, *discounts.unbind())
-        rollout.advantage.copy_(found[0])
-        rollout.returns.copy_(found[1])
+        self.games.estimate(rollout, discounts, self.estimator)
 
 
 def _rows(groups: Sequence[Group], n: int, sides: int, other: bool = False) -> Tensor:

@@ -1,11 +1,12 @@
 """What `dshq doctor` says of a GPU: what one would add, what is missing beside it."""
 
+import importlib.util
 import shutil
 import subprocess
 
 import pytest
 
-from dshq_widget.cli import doctor, main
+from dshq_widget.cli import doctor, doctor_gpu, main
 
 
 @pytest.fixture
@@ -22,21 +23,21 @@ def nvidia(monkeypatch):
 
 def test_without_one_it_says_what_it_would_add(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda tool: None)
-    name, ok, value, advice = doctor._gpu()
+    name, ok, value, advice = doctor_gpu.gpu()
     assert (name, ok, value) == ("GPU", True, "none found")
     assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/gpu.md" in advice
 
 
 def test_a_driver_that_fails_is_said(nvidia):
     nvidia(9, "")
-    _, ok, value, advice = doctor._gpu()
+    _, ok, value, advice = doctor_gpu.gpu()
     assert not ok and value == "nvidia-smi fails" and "driver" in advice
 
 
 def test_a_cpu_build_of_torch_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
-    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0+cpu")
-    _, ok, value, advice = doctor._gpu()
+    monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0+cpu")
+    _, ok, value, advice = doctor_gpu.gpu()
     assert ok and value == "NVIDIA H200, 143771 MiB" and "CPU build" in advice and "torch==2.13.0" in advice
 
 
@@ -44,9 +45,9 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
     from numba import cuda
 
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
-    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0")
+    monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
     monkeypatch.setattr(cuda, "is_available", lambda: False)
-    advice = doctor._gpu()[3]
+    advice = doctor_gpu.gpu()[3]
     assert "numba cannot use it (numba finds no CUDA device)" in advice and "dshq-widget[gpu]" in advice
     monkeypatch.setattr(cuda, "is_available", lambda: True)
 
@@ -54,21 +55,21 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
         raise ImportError("libNVVM cannot be found\nmore")
 
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", no_compiler)
-    advice = doctor._gpu()[3]
+    advice = doctor_gpu.gpu()[3]
     assert "numba cannot use it (libNVVM cannot be found)" in advice and "\n" not in advice
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
     for there, said in ((None, "Triton is missing"), (object(), "")):
-        monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _, there=there: there)
-        assert doctor._gpu()[3] == " ".join(filter(None, (doctor._kernels(), *doctor.UNPROVEN)))
-        assert doctor._kernels().startswith(said) and bool(doctor._kernels()) == bool(said)
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _, there=there: there)
+        assert doctor_gpu.gpu()[3] == " ".join(filter(None, (doctor_gpu._kernels(), *doctor_gpu.UNPROVEN)))
+        assert doctor_gpu._kernels().startswith(said) and bool(doctor_gpu._kernels()) == bool(said)
 
 
 def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
-    monkeypatch.setattr(doctor, "_kernels", lambda: "")
-    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0")
-    advice = doctor._gpu()[3]
-    assert advice.count("never") == len(doctor.UNPROVEN) == 6
+    monkeypatch.setattr(doctor_gpu, "_kernels", lambda: "")
+    monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
+    advice = doctor_gpu.gpu()[3]
+    assert advice.count("never") == len(doctor_gpu.UNPROVEN) == 6
     assert all(word in advice for word in ("simulator", "interpreter", "graphs", "Frames", "NCCL"))
 
 

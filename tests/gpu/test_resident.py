@@ -25,7 +25,7 @@ from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
-from dshq_widget.gpu import graphs
+from dshq_widget.gpu.cuda import graphs
 from dshq_widget.gpu.download import Download
 from dshq_widget.gpu.games import CpuGames, make_games
 from dshq_widget.gpu.play import Play, draw, groups_of
@@ -141,7 +141,8 @@ import numpy as np, torch
 from dshq_kernels.play import returns
 from dshq_kernels.play.gae_cuda import launch_gae
 from dshq_widget.gpu import play as gpu_play
-from dshq_widget.gpu.games import CpuGames, CudaGames
+from dshq_widget.gpu.cuda.games import CudaGames
+from dshq_widget.gpu.games import CpuGames
 from tests.gpu import test_resident as own
 from tests.harness.games import device_play
 from tests.harness.games.toy_drills import Barred
@@ -357,7 +358,7 @@ def test_it_goes_on_exactly_from_its_state():
 def test_wrong_options_are_one_sentence():
     with pytest.raises(ValueError, match="f32, tf32, bf16, got 'f16'"):
         ResidentPPO(SPEC, precision="f16")
-    with pytest.raises(ValueError, match="graph=True needs a CUDA device, got 'cpu'"):
+    with pytest.raises(ValueError, match="graph=True needs a GPU, got 'cpu'"):
         ResidentPPO(SPEC, graph=True)
     with pytest.raises(ValueError, match="the games are on cpu"):
         start(Climb, {"self": 1}, graph=True)
@@ -410,7 +411,7 @@ def test_a_download_holds_one_set():
     assert box.take(wait=True) is None and box.start({"numbers": numbers})
 
 
-def as_captured(work, kept=()):
+def as_captured(work, kept=(), device=None):
     """`graphs.captured` without a GPU: the work runs before it is recorded, and what is kept is then as it was."""
     before = [tensor.detach().clone() for tensor in kept]
     for _ in range(graphs.WARM_UPS):

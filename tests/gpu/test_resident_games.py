@@ -40,7 +40,7 @@ def job():
 
 def on_a_device(monkeypatch):
     monkeypatch.setattr(drill_run, "choose_device", lambda wanted: "cpu:0")
-    monkeypatch.setattr(drill_run, "why_unusable", lambda: "")
+    monkeypatch.setattr(drill_run, "why_no_rules", lambda device: "")
 
 
 def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
@@ -66,7 +66,7 @@ def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
     given, blocks = job
     on_a_device(monkeypatch)
 
-    monkeypatch.setattr(drill_run, "why_unusable", lambda: "no compiler")
+    monkeypatch.setattr(drill_run, "why_no_rules", lambda device: "no compiler")
     run = drill_run.DrillPPO(Turns(1), given).compose(blocks)
     assert isinstance(run.source, OwnGames) and isinstance(run.learner.ppo, ResidentPPO)
     assert "numba cannot use the GPU (no compiler)" in run.channel.said[-1]["text"]
@@ -75,7 +75,7 @@ def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
 def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
     drill = compile_drill(drills["maze"])
     config = TrainConfig(**SMALL, opponents={"self": 1.0})
-    monkeypatch.setattr(drill_run, "why_unusable", lambda: pytest.fail("nobody need ask"))
+    monkeypatch.setattr(drill_run, "why_no_rules", lambda device: pytest.fail("nobody need ask"))
     learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
     found, trouble = drill_run.own_games(drill, config, learner, "cuda", 1)
     assert isinstance(found, OwnGames) and not trouble

@@ -17,9 +17,10 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
-from dshq_widget.gpu.games import CudaGames
+from dshq_widget.gpu.cuda.games import CudaGames
+from dshq_widget.gpu.cuda.turns import KernelTurns
 from dshq_widget.gpu.play import Play
-from dshq_widget.gpu.turns import KernelTurns, Turns
+from dshq_widget.gpu.turns import Turns
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.toy_drills import Barred, Climb, Race
 

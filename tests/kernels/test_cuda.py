@@ -29,7 +29,7 @@ import numpy as np
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 drill = compile_drill(drills["cartpole"])
-game, twin = drill.cuda_game(), drill.game()
+game, twin = drill.device_game("cuda"), drill.game()
 state = game.new(32, seed=5)
 assert np.array_equal(game.words(state), twin.words(twin.new(2, seed=5)))
 begin = game.snapshot(state)
@@ -103,7 +103,7 @@ def test_machine_code_neither_fuses_nor_spills(name, monkeypatch):
     from dshq_kernels.backends.generated import load_module
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-    module = load_module(compile_drill(drills[name]).cuda)
+    module = load_module(compile_drill(drills[name]).devices["cuda"])
     state, plane, cube, words = uint32[:, ::1], float32[:, ::1], float32[:, :, ::1], int32[:, ::1]
     try:
         for kernel, signature in (
@@ -125,7 +125,7 @@ def test_kernels_beside_the_rules_compile(monkeypatch):
     from numba.cuda.cudadrv.error import NvvmSupportError
 
     from dshq_kernels.backends import threads
-    from dshq_kernels.play import gae_cuda, raster, settle_cuda
+    from dshq_kernels.play import gae_cuda, raster_cuda, settle_cuda
     from dshq_widget.cli.bench_cuda import chains
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
@@ -138,7 +138,7 @@ def test_kernels_beside_the_rules_compile(monkeypatch):
     try:
         for kernel, signature in (
             (gae_cuda.gae_kernel, void(plane, plane, line, plane, bits, bits, line, plane, plane)),
-            (raster.draw_all, void(cube, int32[::1], uint8[::1], line, frames)),
+            (raster_cuda.draw_all, void(cube, int32[::1], uint8[::1], line, frames)),
             (settle_cuda.settle, void(int64, int64, int64, int64, *read, *updated, *written)),
             (settle_cuda.put, void(state, uint8[::1], line, line, state)),
             (threads.allow_some, void(block)),
@@ -177,7 +177,7 @@ def test_every_drill_on_a_gpu(name):
 def test_torch_shares_the_state():
     import torch
 
-    game = compile_drill(drills["ball"]).cuda_game()
+    game = compile_drill(drills["ball"]).device_game("cuda")
     state = game.new(1024, seed=1)
     shared = torch.as_tensor(state, device="cuda")
     assert shared.data_ptr() == state.__cuda_array_interface__["data"][0]

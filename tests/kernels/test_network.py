@@ -18,9 +18,9 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.resident import SKIPPED, ResidentPPO
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
-from dshq_widget.gpu import network
+from dshq_widget.gpu.cuda import network
+from dshq_widget.gpu.cuda.network import Network
 from dshq_widget.gpu.games import make_games
-from dshq_widget.gpu.network import Network
 from dshq_widget.gpu.play import Play, draw
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dshq_kernels.play import raster
+from dshq_kernels.play import raster, raster_cuda
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tests.harness.counts import times
@@ -23,18 +23,18 @@ IN_THE_SIMULATOR = """
 import sys
 import numpy as np
 from numba import cuda
-from dshq_kernels.play import raster
+from dshq_kernels.play import raster, raster_cuda
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 for name in sys.argv[1:]:
     drill = compile_drill(drills[name])
-    game, twin = drill.cuda_game(), drill.game()
+    game, twin = drill.device_game("cuda"), drill.game()
     state, tiles = game.new(16, 5, practice=True), twin.new(1, 5, practice=True)
     few = cuda.to_device(game.words(state).T[:, :1].copy())
     for side in range(drill.spec.sides):
         tones = raster.shades(drill.spec, side), raster.view(drill.spec.world)
         out = cuda.to_device(np.full((1, 1, raster.HEIGHT, raster.ROW_BYTES), 0xA5, np.uint8))
-        raster.render_into(out, game, few, *map(cuda.to_device, tones))
+        raster_cuda.render_into(out, game, few, *map(cuda.to_device, tones))
         wanted = raster.frames(twin, tiles, drill.spec, side)[:1]
         assert np.array_equal(out.copy_to_host(), wanted) and len(np.unique(wanted)) > 2, name
     print(name)
@@ -43,13 +43,13 @@ SCENES_IN_THE_SIMULATOR = """
 import sys, warnings
 import numpy as np
 from numba import cuda
-from dshq_kernels.play import raster
+from dshq_kernels.play import raster, raster_cuda
 warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity
 given = np.load(sys.argv[1])
 shapes, counts = np.ascontiguousarray(given["shapes"].transpose(1, 2, 0)), given["counts"]
 out = cuda.to_device(np.full((len(counts), 1, raster.HEIGHT, raster.ROW_BYTES), 0xA5, np.uint8))
 arguments = map(cuda.to_device, (shapes, counts, given["tones"], given["frame"]))
-raster.draw_all[(len(counts), raster.HEIGHT // raster.BAND), raster.BLOCK](*arguments, out)
+raster_cuda.draw_all[(len(counts), raster.HEIGHT // raster_cuda.BAND), raster_cuda.BLOCK](*arguments, out)
 np.save(sys.argv[2], out.copy_to_host())
 """
 
@@ -249,7 +249,10 @@ def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path)
         scenes.append(scene)
 
     collect()
-    places, kinds = rng.uniform(-4, 4, (2 * raster.CHUNK + 1, 2)), rng.integers(0, 4, (2 * raster.CHUNK + 1, 2))
+    places, kinds = (
+        rng.uniform(-4, 4, (2 * raster_cuda.CHUNK + 1, 2)),
+        rng.integers(0, 4, (2 * raster_cuda.CHUNK + 1, 2)),
+    )
     scenes.append([shape(*kind, *place, 0.3, 0.2, 1.0) for kind, place in zip(kinds, places, strict=True)])
     counts = np.array([len(scene) for scene in scenes], np.int32)
     shapes = np.full((len(scenes), counts.max(), 12), np.nan, np.float32)

@@ -105,7 +105,7 @@ def test_a_loop_stays_a_loop():
     game.tick(tiles)
     sums = np.cumsum([sum(n * 10 + k for n in (7, 5, 3) if n > k) for k in range(3)])
     assert np.array_equal(tiles["row"][0, :, 3], sums) and (tiles["n"] == sums[-1]).all()
-    for source, head in ((drill.cuda, "for k_"), (drill.javascript, "for (k_")):
+    for source, head in ((drill.devices["cuda"], "for k_"), (drill.javascript, "for (k_")):
         assert source.count(head) >= 1, "in every back end"
     states = [trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")]
     assert states[0] == states[1]
@@ -135,7 +135,7 @@ def test_indices_that_stay_inside_are_not_clamped():
     for n in range(20):
         grid[2 * n] = grid[2 * n + 1] * 100 + n % 7
     assert np.array_equal(tiles["grid"][0, :, 5], grid)
-    tick = drill.cuda.partition("def tick(")[2].partition("def ")[0]
+    tick = drill.devices["cuda"].partition("def tick(")[2].partition("def ")[0]
     assert tick.count("i32(39)") == 2, "only the first loop's index has to be held inside"
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dshq_kernels.backends.cuda import why_unusable
 from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
@@ -16,7 +15,7 @@ from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.gpu.device import choose_device
+from dshq_widget.gpu.device import DEVICES, choose_device, named, why_no_rules
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
@@ -61,9 +60,9 @@ class DrillPPO:
         self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
         self.workers = int(job.get("workers", 0))
         self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
-        if self.config.memory and self.device == "cuda":
+        if self.config.memory and self.device in DEVICES:
             self.device = "cpu"
-            if self.config.device == "cuda":
+            if self.config.device in DEVICES:
                 warn(channel, "a network with a memory learns on the processor: the GPU's learner has none")
         self.helper = compiling.Helper() if self.device == "cpu" else None
         self.drill.game()
@@ -77,7 +76,7 @@ class DrillPPO:
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
         """The run and its parts, resumed if there is something to resume from."""
-        announce(self.channel, f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
+        announce(self.channel, f"preparing the learner on the {named(self.device)}")
         drill, config, spec = self.drill, self.config, self.spec
         ppo = self.make_learner()
         if why := left_out(config, drill.spec):
@@ -126,7 +125,7 @@ class DrillPPO:
             return None
         assert isinstance(training.evaluator, Evaluator)
         training.evaluator.warm_up(training.learner.blob())
-        where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
+        where = "the GPU" if self.device in DEVICES else f"{self.threads} thread{'s' * (self.threads > 1)}"
         if self.workers:
             where += f" with {self.workers} rollout process{'es' * (self.workers > 1)}"
         text = f"training on {where}, {self.games:,} games in parallel ({tuned['why']})"
@@ -153,7 +152,7 @@ class DrillPPO:
         }
         if self.device == "cpu":
             return learners["fused"](self.spec, **options)
-        return learners["resident"](self.spec, device=self.device, graph=self.device == "cuda", **options)
+        return learners["resident"](self.spec, device=self.device, graph=self.device in DEVICES, **options)
 
     def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> Games:
         if self.workers:
@@ -205,7 +204,7 @@ def own_games(
     """
     if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""
-    if why := why_unusable():
+    if why := why_no_rules(device):
         problem = f"games run on the CPU because numba cannot use the GPU ({why}): run `dshq doctor` for details"
         return OwnGames(drill, config, threads), problem
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames  # imports torch

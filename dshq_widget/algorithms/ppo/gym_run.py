@@ -16,7 +16,7 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.gpu.device import choose_device
+from dshq_widget.gpu.device import DEVICES, choose_device, named
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.publisher import Publisher
@@ -50,7 +50,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             normalizer=normalizer,
         )
 
-    announce(channel, f"preparing the learner on the {'GPU' if device == 'cuda' else 'CPU'}")
+    announce(channel, f"preparing the learner on the {named(device)}")
     learner = make_learner()
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
     announce(channel, f"creating {config.num_envs} environments {environment.spec.title}")
@@ -72,7 +72,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         )
         played = games.next(learner, config.replace({"rollout_length": 1}), 0)
         make_learner().update(played.samples, played.units, Hyper(learning_rate=0.0))  # torch's first calls are slow
-        where = "the GPU" if device == "cuda" else f"{threads} thread{'s' * (threads > 1)}"
+        where = "the GPU" if device in DEVICES else f"{threads} thread{'s' * (threads > 1)}"
         why = f"{config.num_envs} environments {'each in its own process' if workers else 'in one process'}"
         tuned = {"workers": workers, "threads": threads, "num_envs": config.num_envs, "why": why}
         text = f"training on {where}, {why}"

@@ -16,7 +16,7 @@ from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.gpu.device import check_device
+from dshq_widget.gpu.device import DEVICES, check_device
 from dshq_widget.learning.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.learning.worker import CAPACITY, chunk_fields, tiles_among
 from dshq_widget.policy.network import PolicySpec
@@ -229,7 +229,7 @@ def prepare_processes(drill: Game, config: TrainConfig) -> None:
     """Compile the learner in the background, unless that has been done on this machine, or is being done for another
     drill of this process.
     """
-    if not isinstance(drill, CompiledDrill) or config.device == "cuda" or compiling.is_compiled():
+    if not isinstance(drill, CompiledDrill) or config.device in DEVICES or compiling.is_compiled():
         return
     pid = os.getpid()
     if pid not in _compilers or not _compilers[pid].alive:

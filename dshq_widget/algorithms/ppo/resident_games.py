@@ -12,6 +12,7 @@ from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.device import DEVICES
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
 from dshq_widget.learning.opponents import opponent_shares
@@ -25,7 +26,7 @@ class ResidentGames:
     memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
-        """Raises numba's error if it cannot use the GPU: check `dshq_kernels.backends.cuda.why_unusable` first."""
+        """Raises numba's error if it cannot use the GPU: check `gpu.device.why_no_rules` first."""
         self.drill, self.dropped = drill, 0
         self.play = Play(
             make_games(drill, config.num_envs, learner.device),
@@ -34,7 +35,7 @@ class ResidentGames:
             length=config.rollout_length,
             shares=opponent_shares(config, drill.spec),
             seed=config.seed,
-            graph=learner.device.type == "cuda",
+            graph=learner.device.type in DEVICES,
         )
         self.units = np.arange(self.play.rollout.samples // 16)
         self._scenes = np.zeros((0, self.play.games.words().shape[1]), np.uint32)

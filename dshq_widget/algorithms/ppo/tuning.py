@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_widget.contract import settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.version import __version__
@@ -91,7 +92,7 @@ def allocations(rates: Rates, machine: Machine) -> Iterator[Allocation]:
 
 def open_choice(config: TrainConfig, machine: Machine) -> bool:
     """Whether there is a choice: several processors, and neither `workers` nor a GPU nor lock-step is set."""
-    asked = config.deterministic or config.workers >= 0 or config.device == "cuda"
+    asked = config.deterministic or config.workers >= 0 or config.device in settings.DEVICES
     return not asked and machine.size > 1
 
 

@@ -1,12 +1,11 @@
-"""Scenes as two-bit frames of 72 x 80, packed four pixels to a byte, for learning from pixels: on the CPU, and on a GPU
-with one thread for each byte; both give the same bits.
+"""Scenes as two-bit frames of 72 x 80, packed four pixels to a byte, for learning from pixels.
 
 A pixel has the shade of the last shape that covers its centre. Shapes thinner than a pixel are drawn a pixel wide;
 corners are square, text is left out, and a ring is whole or, below half, not there. Each kind's fields: see
 docs/architecture.md, "Scene".
 
 What is the same for all pixels of a shape, its *stencil*, is worked out once, and so are the rows and columns that it
-may cover: only there pixels are tested. On a GPU the threads of a block share that.
+may cover: only there pixels are tested.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import cuda, njit
+from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from dshq_kernels.backends import threads
 from dshq_kernels.backends.spec import RulesSpec
 
 HEIGHT, WIDTH, ROW_BYTES = 72, 80, 20
@@ -40,14 +38,6 @@ NOWHERE, EVERYWHERE = (i32(HEIGHT), i32(-1), i32(WIDTH), i32(-1)), (i32(0), i32(
 """First and last row, first and last column."""
 FAR, INFINITE = f32(1 << 16), f32(np.inf)
 """Up to this many pixels away, one rounding to float32 is off by at most a hundredth of a pixel."""
-WORDS = 3
-CHUNK = 32 * WORDS
-"""Shapes that a block prepares at once (assumed: more than one chunk is rare)."""
-BAND = 24
-BLOCK = (4, BAND, 5)
-"""Threads that draw a band of a frame, byte, row and strip: each warp a tile of 8 rows and 4 bytes."""
-LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
-"""A multiprocessor holds three blocks instead of two: while one prepares, others draw."""
 
 
 def shades(spec: RulesSpec, side: int = 0) -> NDArray[Any]:
@@ -91,7 +81,7 @@ def reached(begin, end, n):
     return i32(smaller(larger(begin, f32(0.0)), f32(n))), i32(smaller(larger(end, f32(-1.0)), f32(n - 1)))
 
 
-def _shading(
+def shading(
     add: Callable[..., Any], subtract: Callable[..., Any], multiply: Callable[..., Any], divide: Callable[..., Any]
 ) -> tuple[Callable[..., Any], ...]:
     """`prepare`, `covered` and `centres` in these operations, each rounded to float32 once."""
@@ -223,8 +213,7 @@ def _over(a, b):
     return a / b
 
 
-_prepare, _covered, _centres = _shading(_plus, _minus, _times, _over)
-_gpu_prepare, _gpu_covered, _gpu_centres = _shading(threads.add, threads.subtract, threads.multiply, threads.divide)
+_prepare, _covered, _centres = shading(_plus, _minus, _times, _over)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -239,52 +228,6 @@ def draw(shapes, tones, frame, out):
                 xs, y = _centres(frame, row, column)
                 hit = _covered(stencil, xs, y)
                 out[row, column] = (out[row, column] & ~(u32(3) * hit)) | u32(stencil[1]) * hit
-
-
-@cuda.jit(cache=True, **LIMITS)
-def draw_all(shapes, counts, tones, frame, out):
-    """Shapes f32 `[scene_max, 12, n]`, of which `counts` count, into u8 `[n, 1, 72, 20]`: a thread for each byte.
-
-    A grid of games and bands of `BLOCK`. A block's first threads prepare a shape each, the last shape first, and note
-    it for the tiles in whose rows and in whose columns it may lie. Then every thread goes through the shapes of its
-    tile until its four pixels are covered.
-    """
-    stencils = cuda.shared.array((CHUNK, 8), f32)
-    noted = cuda.shared.array((WORDS, 8), u32)  # a bit for each shape: three times 8 rows, five times 16 columns
-    i, j, strip = u32(cuda.threadIdx.x), u32(cuda.threadIdx.y), u32(cuda.threadIdx.z)
-    game, top, me = u32(cuda.blockIdx.x), i32(BAND * cuda.blockIdx.y), u32(i + 4 * (j + BAND * strip))
-    row, column, in_rows, in_columns = u32(top + j), u32(4 * strip + i), u32(j >> u32(3)), u32(3 + strip)
-    packed, left = u32(0), u32(0b01010101)
-    end = counts[game]
-    while end > 0:
-        cuda.syncthreads()
-        if me < 8 * WORDS:
-            noted[me >> u32(3), me & u32(7)] = 0
-        cuda.syncthreads()
-        k = i32(end - 1 - me)
-        if me < CHUNK and k >= 0:
-            y0, y1, x0, x1 = _gpu_prepare(shapes[k, :, game], k == 0, tones, frame, stencils[me])
-            word, bit = u32(me >> u32(5)), u32(u32(1) << u32(me & u32(31)))
-            for part in range(3):
-                if y0 < i32(top + 8 * part + 8) and y1 >= i32(top + 8 * part):
-                    cuda.atomic.or_(noted, (word, u32(part)), bit)
-            for part in range(5):
-                if x0 < 16 * part + 16 and x1 >= 16 * part:
-                    cuda.atomic.or_(noted, (word, u32(3 + part)), bit)
-        cuda.syncthreads()
-        xs, y = _gpu_centres(frame, row, column)
-        word = u32(0)
-        while word < WORDS:
-            mask = u32(noted[word, in_rows] & noted[word, in_columns])
-            while mask != 0 and left != 0:
-                stencil = stencils[u32(32 * word + cuda.ffs(mask) - 1)]
-                mask = u32(mask & u32(mask - u32(1)))
-                hit = u32(_gpu_covered(stencil, xs, y) & left)
-                packed = u32(packed | u32(u32(stencil[1]) * hit))
-                left = u32(left ^ hit)
-            word = u32(word + 1)
-        end = i32(end - CHUNK)
-    out[game, 0, row, column] = u8(packed)
 
 
 def frames(game: Any, tiles: NDArray[Any], spec: RulesSpec, side: int = 0) -> NDArray[Any]:
@@ -303,12 +246,3 @@ def draw_into(out: NDArray[Any], game: Any, tiles: NDArray[Any], tones: NDArray[
     for k in range(len(out)):
         count = scene(first + k // 16 * bytes_of_tile, k % 16, room)
         draw(shapes[:count], tones, frame, out[k, 0])
-
-
-def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, scene: tuple[Any, Any] | None = None) -> None:
-    """Every game of a `CudaGame` state into `out`, u8 `[n, 1, 72, 20]` on the device: a slot of the replay ring.
-
-    `tones` and `frame` are `shades` and `view` on the device, `scene` is room for what `CudaGame.scene` says.
-    """
-    shapes, counts = game.scene(state, scene)
-    draw_all[(out.shape[0], HEIGHT // BAND), BLOCK, game.stream](shapes, counts, tones, frame, out)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.algorithms.ppo.cluster.player import NodePlayer
+from dshq_widget.contract import settings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.version import __version__
 from dshq_widget.drill.compiled import CompiledDrill
@@ -42,7 +43,7 @@ class Crew:
     def __init__(self, ray: Any, drill: CompiledDrill, config: TrainConfig, warn: Callable[[str], None]) -> None:
         self.members: list[Member] = []
         self._ray, self._config, self.warn = ray, config, warn
-        self._drill = ray.put(drill.to_json() | {"javascript": "", "cuda": "", "wgsl": ""})
+        self._drill = ray.put(drill.to_json() | dict.fromkeys(("javascript", "wgsl", *settings.DEVICES), ""))
         self._class = ray.remote(max_restarts=0, max_task_retries=0)(NodePlayer)
         self._hired = 0
         self._failures: Counter[str] = Counter()  # by node

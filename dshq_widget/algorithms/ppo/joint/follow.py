@@ -51,11 +51,11 @@ def follow(place: Place) -> JointPPO:
 
 def parts(place: Place, drill: CompiledDrill, config: TrainConfig) -> tuple[JointPPO, ResidentGames]:
     """Learner and games of one process, its games from a seed of their own. All processes wait for one another."""
-    on_gpu = choose_device(config.device) == "cuda"
+    found = choose_device(config.device)
     drill.game()
     spec = PolicySpec.for_config(drill.spec, config)
     normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
-    device = f"cuda:{place.local}" if on_gpu else "cpu"
+    device = "cpu" if found == "cpu" else f"{found}:{place.local}"
     learner = JointPPO(spec, seed=config.seed, device=device, normalizer=normalizer)
     seed = int(np.random.SeedSequence([config.seed, place.rank]).generate_state(1)[0]) if place.rank else config.seed
     return learner, ResidentGames(drill, config.replace({"seed": seed}), learner)

@@ -22,6 +22,7 @@ from torch import distributed
 
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.learners.joint import LearnerLost, join
+from dshq_widget.gpu.device import choose_device
 
 LONGEST = 600.0
 """Seconds that the others wait for an order: longer than compiling, judging and saving take (assumed)."""
@@ -35,8 +36,8 @@ class Orders:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        on_gpu = torch.cuda.is_available()
-        join("env://", place.rank, place.size, f"cuda:{place.local}" if on_gpu else "cpu", LONGEST)
+        found = choose_device("auto")
+        join("env://", place.rank, place.size, "cpu" if found == "cpu" else f"{found}:{place.local}", LONGEST)
 
     def give(self, kind: str, **what: Any) -> None:
         """Rank 0: tell the others."""

@@ -70,7 +70,7 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
             ScenePractice(SceneEvaluation(drill, ppo.spec, config.seed), source),
         ),
     )
-    where = f"{place.size} {'GPUs' if ppo.device.type == 'cuda' else 'processes'}"
+    where = f"{place.size} {'processes' if ppo.device.type == 'cpu' else 'GPUs'}"
     text = f"training one network on {where}, {config.num_envs:,} games on each"
     training.train({"text": text, "device": ppo.device.type, "workers": 0, "threads": 1})
     orders.give("END")

@@ -31,4 +31,4 @@ def _resident(spec: PolicySpec, **options: Any) -> Learner:
 
 
 learners: dict[str, Callable[..., Learner]] = {"fused": _fused, "torch": _torch, "resident": _resident}
-"""Makers by name: `fused` is the project's own kernels on the CPU, `torch` the reference, `resident` for CUDA."""
+"""Makers by name: `fused` is the project's own kernels on the CPU, `torch` the reference, `resident` for a GPU."""

@@ -17,6 +17,7 @@ from torch import Tensor, distributed
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import UNIT, ResidentPPO, order_seed
+from dshq_widget.gpu.device import join as join_as
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
 
@@ -38,9 +39,7 @@ def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float =
     """Meet the other processes: `where` is "tcp://HOST:PORT" of rank 0, "file:///PATH" on one machine, or "env://"
     under torchrun. Raises RuntimeError if they do not all arrive within `seconds`.
     """
-    if torch.device(device).type == "cuda":
-        torch.cuda.set_device(torch.device(device))
-    backend = "cpu:gloo,cuda:nccl" if torch.device(device).type == "cuda" else "gloo"
+    backend = join_as(device)
     try:
         distributed.init_process_group(
             backend, init_method=where, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)

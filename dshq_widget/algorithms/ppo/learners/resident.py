@@ -1,6 +1,6 @@
 """PPO on one device: it learns from rollouts on that device (`gpu.play`) without waiting for the host. It computes the
 same as `TorchPPO`. Everything that changes between updates, such as step size and clip range, is in tensors with fixed
-addresses, so that on a GPU a whole update (order, gather, network, loss, gradient, Adam, normalisers) can be one CUDA
+addresses, so that on a GPU a whole update (order, gather, network, loss, gradient, Adam, normalisers) can be one
 graph. Decisions that TorchPPO leaves to the host are sums and flags here: a minibatch with a gradient that is not
 finite, and all those after the divergence has reached its limit, are computed and change nothing.
 """
@@ -25,8 +25,7 @@ from dshq_widget.algorithms.ppo.learners.device_normalizer import DeviceNormaliz
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
-from dshq_widget.gpu import network
-from dshq_widget.gpu.graphs import captured
+from dshq_widget.gpu.device import DEVICES, captured, own_network
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.learning.generator import unpack_generator
 from dshq_widget.policy.network import PolicySpec
@@ -78,9 +77,9 @@ class Plan:
 
 
 class ResidentPPO(TorchPPO):
-    """See `learners.Learner`; `learn` is the way without the host. `device` is "cpu" or "cuda", `precision` one of
-    `PRECISIONS` (tf32 means something on a GPU only), `graph` makes each update one CUDA graph. With `kernels` the
-    network is `gpu.network`'s, by default on a GPU, where it fits; without them torch's own operations do the same.
+    """See `learners.Learner`; `learn` is the way without the host. `device` is one of torch's, `precision` one of
+    `PRECISIONS` (tf32 means something on a GPU only), `graph` records each update. With `kernels` the network is the
+    device's own (gpu/device.py), by default where it fits; without them torch's own operations do the same.
     """
 
     def __init__(
@@ -97,8 +96,8 @@ class ResidentPPO(TorchPPO):
     ):
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
-        if graph and torch.device(device).type != "cuda":
-            raise ValueError(f"graph=True needs a CUDA device, got {device!r}")
+        if graph and torch.device(device).type not in DEVICES:
+            raise ValueError(f"graph=True needs a GPU, got {device!r}")
         self.precision, self._wants_graph = precision, graph
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
@@ -113,10 +112,7 @@ class ResidentPPO(TorchPPO):
         self._rooms: dict[tuple[str, int], Tensor] = {}
         self._graphs: dict[tuple[Any, ...], tuple[Any, Rollout]] = {}
         self._uploaded: Rollout | None = None
-        if kernels is None:
-            on_gpu = self.device.type == "cuda"
-            kernels = on_gpu and network.usable(self.device) and not network.why_unsupported(spec, precision)
-        self.network = network.Network(spec, self.weights, precision) if kernels else None
+        self.network = own_network(spec, self.weights, precision, kernels)
         """The single-launch kernels, if the network is supported."""
         normal = self._normal
         self._scales = {
@@ -135,7 +131,7 @@ class ResidentPPO(TorchPPO):
                 name: torch.zeros((), dtype=torch.float64 if name in PRIORITIES else torch.float32, device=self.device)
                 for name in SCALARS
             }
-            rate, on_gpu = self._hyper["learning_rate"], self.device.type == "cuda"
+            rate, on_gpu = self._hyper["learning_rate"], self.device.type in DEVICES
             self.adam = torch.optim.Adam(
                 [self.weights], lr=rate, eps=learner.ADAM_EPSILON, fused=True, capturable=on_gpu
             )
@@ -204,7 +200,7 @@ class ResidentPPO(TorchPPO):
             room.fill_(value if value > 0 or name not in LIMITS else float("inf"))
 
     def _recorded(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> Any:
-        """This update as one CUDA graph."""
+        """This update, recorded."""
         shape = {f.name: getattr(hyper, f.name) for f in dataclasses.fields(hyper) if f.name not in self._hyper}
         chosen = how.chosen if isinstance(how, Plan) else None
         planned = (tuple(how.bounds), None if chosen is None else len(chosen)) if isinstance(how, Plan) else None
@@ -213,7 +209,7 @@ class ResidentPPO(TorchPPO):
             if len(self._graphs) == MOST_GRAPHS:
                 self._graphs.clear()
             kept = [self.weights, *self._moments.values(), self.report, self._stopped, *self._normal.tensors()]
-            graph = captured(lambda: self._update(rollout, hyper, how), kept)
+            graph = captured(lambda: self._update(rollout, hyper, how), kept, self.device)
             self._graphs[key] = graph, rollout  # keep the rollout, so that no other gets its id
         return self._graphs[key][0]
 
@@ -368,7 +364,7 @@ class ResidentPPO(TorchPPO):
         """See `learners.Learner.update`; waits for the metrics. From a rollout on this device it learns from all
         samples.
         """
-        clock = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.device.type == "cuda" else []
+        clock = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.device.type in DEVICES else []
         if clock:
             clock[0].record()
         if isinstance(samples, Rollout):

@@ -1,4 +1,4 @@
-"""PPO in torch with autograd: the reference for the fused learner, and the learner on CUDA."""
+"""PPO in torch with autograd: the reference for the fused learner, and the learner on a GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dshq_widget.policy.network import PolicySpec
 
 
 class TorchPPO:
-    """See `learners.Learner`. `threads` is torch's thread count on the CPU, `device` "cpu" or "cuda"."""
+    """See `learners.Learner`. `threads` is torch's thread count on the CPU, `device` one of torch's."""
 
     def __init__(
         self,

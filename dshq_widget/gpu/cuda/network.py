@@ -60,7 +60,7 @@ class Network:
 
     def __init__(self, spec: PolicySpec, weights: Tensor, precision: str):
         """Raises ValueError for an unsupported network, ImportError without Triton."""
-        from dshq_widget.gpu import network_kernels
+        from dshq_widget.gpu.cuda import network_kernels
 
         if wrong := why_unsupported(spec, precision):
             raise ValueError(f"the single-launch kernels do not support this network: {wrong}")
@@ -205,3 +205,11 @@ class Network:
             block=4096,
             num_warps=16,
         )
+
+
+def own_network(spec: PolicySpec, weights: Tensor, precision: str, wanted: bool | None) -> Network | None:
+    """See `plug.Device.network`."""
+    if wanted is None:
+        here = weights.device.type == "cuda" and usable(weights.device)
+        wanted = here and not why_unsupported(spec, precision)
+    return Network(spec, weights, precision) if wanted else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dshq_kernels.play import raster
-from dshq_widget.gpu.games import CudaGames
+from dshq_kernels.play import raster, raster_cuda
+from dshq_widget.gpu.cuda.games import CudaGames
 
 
 class Painter:
@@ -26,4 +26,4 @@ class Painter:
         array = self.games.array
         tones, view = array(self._tones), array(self._view)
         scene = array(self._shapes), array(self._counts)
-        raster.render_into(array(out), self.games.game, self.games.numba_state, tones, view, scene)
+        raster_cuda.render_into(array(out), self.games.game, self.games.numba_state, tones, view, scene)
