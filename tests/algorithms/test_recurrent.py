@@ -444,7 +444,7 @@ class TestEnvironments:
             trainer.train_for(seconds=PATIENCE, until_solved=True, progress=False)
             assert trainer.error == "" and trainer.metrics["solved"] == 1
             path = trainer.save(tmp_path / "recall.dshq")
-        assert evaluate(path, matches=100)["return_mean"] > 0.85
+        assert evaluate(path, RECALL, matches=100)["return_mean"] > 0.85
         with Trainer(RECALL, resume=path) as trainer:
             trainer.train_for(updates=2, progress=False)
             assert trainer.error == "" and trainer.config.memory == 16

