@@ -86,6 +86,12 @@ def shared_names():
     return {name for name in os.listdir("/dev/shm") if NAMED.match(name)} if os.path.isdir("/dev/shm") else set()
 
 
+def assert_no_new_names(before):
+    """A name that leaked stays for good; those of other people's processes on this machine go one day."""
+    new = shared_names() - before
+    wait_until(lambda: not new & shared_names())
+
+
 @pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_killed_kernel_leaves_nobody_at_any_moment(kills):
     dice = random.Random(kills)
@@ -116,7 +122,7 @@ def test_a_killed_group_leaves_no_name_in_shared_memory(kills):
                 assert MAPPED in mapped
             os.killpg(kernel.process.pid, signal.SIGKILL)
             wait_until(lambda family=kernel.family: not family.members())
-    assert not shared_names() - before
+    assert_no_new_names(before)
 
 
 def test_interrupts_lose_no_child():
@@ -187,4 +193,4 @@ def test_a_notebooks_restart_leaves_nobody_and_no_name(restarts):
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    assert not shared_names() - before
+    assert_no_new_names(before)
