@@ -27,6 +27,7 @@ export interface SessionEvents {
   scores: undefined;
   scenes: undefined;
   seat: undefined;
+  lineup: undefined; // somebody else stands in for the policy, or nobody does
   map: undefined; // another map lies over the pitch, or its colours mean something else
   duel: undefined; // a person's match against the policy begins, goes on or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left

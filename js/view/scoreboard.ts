@@ -63,7 +63,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     swapped = now;
   };
   session.events.on("show", follow, signal);
-  session.events.on("past", follow, signal);
+  session.events.on("lineup", follow, signal);
   session.events.on("replay", follow, signal);
   session.events.on("drill", follow, signal);
   session.events.on("state", state, signal);

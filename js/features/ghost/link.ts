@@ -35,6 +35,7 @@ export class GhostLink implements Link {
     if (message.type !== "PAST") return false;
     this.past = message;
     this.ends.events.emit("past", undefined);
+    this.ends.events.emit("lineup", undefined);
     return true;
   }
 }
