@@ -94,6 +94,24 @@ FEATURES = {
             **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("spo", "gate", "dreamer")},
         },
     ),
+    "dreamer": Feature(
+        [
+            *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py", "dshq_widget/cli/ingest.py"),
+            *("docs/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
+            *lesson("13_world_models", "world_models"),
+        ],
+        {
+            PACKAGED: r"\bDREAMER\b",
+            FACES: r"\bDREAM\b",
+            LESSONS: r'Lesson\(\s*"13"',
+            "dshq_widget/drills/paddleball.py": "algorithm_settings = ",
+            "dshq_widget/cli/main.py": r"\bingest\b",
+            "js/features/page.ts": r"\bdream\b",
+            "js/features/worker.ts": r"\bdream\b",
+            "docs/lessons.md": "13_world_models",
+            "docs/glossary.md": "13_world_models",
+        },
+    ),
     "spo": Feature(
         ["dshq_widget/algorithms/spo"],
         {PACKAGED: r"\bSPO\b", CODE: '"spo": '},
