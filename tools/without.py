@@ -60,7 +60,7 @@ FEATURES = {
     "gate": Feature(
         [
             *("dshq_widget/algorithms/gate", "dshq_widget/contract/faces/gate.py", "js/features/gate"),
-            *lesson("14_the_gate", "gate"),
+            *("dshq_widget/lessons/gate.py", *lesson("14_the_gate", "gate")),
         ],
         {
             PACKAGED: r"\bGATE\b",
@@ -119,6 +119,10 @@ FEATURES = {
     "ray": Feature(
         ["dshq_widget/algorithms/ppo/cluster", "docs/ray.md"],
         {"dshq_widget/algorithms/ppo/__init__.py": r"\bRAY\b"},
+    ),
+    "coach": Feature(
+        ["dshq_widget/contract/faces/coach.py", "js/features/coach"],
+        {FACES: r"\bCOACH\b", "js/features/page.ts": r"\bcoach\b"},
     ),
     "classroom": Feature(
         [

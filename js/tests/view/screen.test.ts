@@ -50,9 +50,12 @@ describe("tabs", () => {
 
   it("are moved through by keyboard, and what stands under them is built when it is opened", async () => {
     await open();
-    expect(offered().map((tab) => tab.textContent)).toEqual(["Learn", "Mind", "Rewards", "Coach", "League", "Settings"]);
-    expect(offered().map((tab) => tab.tabIndex)).toEqual([0, -1, -1, -1, -1, -1]);
-    expect(root.querySelectorAll(".mind, .rewards, .coach, .league, .hyper")).toHaveLength(0);
+    const names = offered().map((tab) => tab.textContent!);
+    const everywhere = [...names.slice(0, 3), names.at(-1)];
+    expect(everywhere, "features' tabs stand before the settings").toEqual(["Learn", "Mind", "Rewards", "Settings"]);
+    expect(offered().map((tab) => tab.tabIndex)).toEqual(names.map((_, k) => (k ? -1 : 0)));
+    const filled = [...root.querySelectorAll("[role=tabpanel]")].map((panel) => panel.childElementCount > 0);
+    expect(filled.filter(Boolean)).toEqual([true]);
     offered()[0]!.focus();
     for (const [key, name] of [
       ["ArrowRight", "Mind"],
@@ -78,11 +81,12 @@ describe("chips on the pitch", () => {
     await state({ version: 0 });
     expect(chips(), "an untrained network has nothing to show").toEqual([]);
     await state({ version: 0, playing: false });
-    expect(chips()).toEqual(["Drill this"]);
+    expect(chips(), "nor why it moved").not.toContain("Why that move?");
     await state({});
-    expect(chips()).toEqual(["Value map", "16 futures"]);
+    expect(chips()).toContain("Value map");
+    expect(chips()).not.toContain("Why that move?");
     await state({ playing: false });
-    expect(chips()).toEqual(["Value map", "Why that move?", "16 futures", "Drill this"]);
+    expect(chips().slice(0, 2)).toEqual(["Value map", "Why that move?"]);
   });
 });
 
