@@ -55,7 +55,6 @@ CONTROLS = {
     "slow-motion": "Slow motion",
     "ghost": "Ghost",
     "ghost-back": "Ghost: versions back",
-    "drill-this": "Drill this",
     "hint-seen": "Got it",
     # The Share menu
     "share": "Share",

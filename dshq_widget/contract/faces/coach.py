@@ -9,6 +9,6 @@ COACH = Face(
     "scenes to practise, arranged by dragging things",
     before="hyper",
     learns=True,
-    controls={"tab-coach": "Coach", "scene-share": "Share of practice games"},
+    controls={"drill-this": "Drill this", "tab-coach": "Coach", "scene-share": "Share of practice games"},
     patterns={"remove-scene-N": "the N-th scene, counted from 1: Remove scene N"},
 )
