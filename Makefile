@@ -87,7 +87,7 @@ lint-page: ready
 vitest: ready
 	npm run --silent test
 
-# The page's types and tables, docs/contract.md and docs/algorithms.md, from their sources in dshq_widget.
+# The page's types and tables, docs/reference/settings.md and docs/reference/algorithms.md, from their sources in dshq_widget.
 tables: ready
 	$(BIN)/python -m tools.tables
 

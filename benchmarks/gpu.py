@@ -2,7 +2,7 @@
 
 `python -m benchmarks.gpu` writes benchmarks/results/gpu_PART-*.json after each row; `--part` does one, in ten minutes
 or less.
-Targets (stated before measuring): docs/gpu.md. Skill is the share of decided matches won against the chaser in
+Targets (stated before measuring): docs/howto/gpu.md. Skill is the share of decided matches won against the chaser in
 `MATCHES` matches; time is that of training, warm, without start-up and evaluation. `--device cpu` tries the script
 itself: small, with the resident learner's twin, and nothing is written.
 """

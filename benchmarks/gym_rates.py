@@ -2,7 +2,8 @@
 
 `python -m benchmarks.gym_rates Hopper-v4 HalfCheetah-v4 ...` writes benchmarks/results/gym_rates-*.json: steps/s of the
 environments alone (random actions), of a rollout and of an update, with the settings that each starts from; and the
-share of normalised numbers beyond 10 deviations, which the reference implementations clip (docs/ppo.md, detail 29).
+share of normalised numbers beyond 10 deviations, which the reference implementations clip (docs/explain/ppo.md,
+detail 29).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ LINKS = {"NVLink": (300e9, 20e-6), "PCIe": (20e9, 40e-6)}
 """Bytes/s of each GPU in an all-reduce and seconds of a small one (assumed, from NCCL's own figures for 8 GPUs)."""
 STEP_SECONDS = 65536 / 100e6
 """Of one minibatch of 65,536 samples for each GPU with the play that it needs, at the 100 million agent steps/s that
-docs/gpu.md asks of one (not measured)."""
+docs/howto/gpu.md asks of one (not measured)."""
 
 
 def rate(processes: int, seconds: float) -> dict[str, Any]:

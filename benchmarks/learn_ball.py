@@ -1,7 +1,7 @@
 """How fast a drill is learned on two threads, in this process: agent steps/s and win rates over time.
 
 `python benchmarks/learn_ball.py --seconds 30 --seed 0`. The clock leaves out compiling and evaluation; actions are
-sampled, sides swap half way, win rates are of decided matches (docs/contract.md).
+sampled, sides swap half way, win rates are of decided matches (docs/reference/settings.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names for an algorithm of your own (docs/own_algorithm.md); what is here keeps its name and meaning.
+"""Names for an algorithm of your own (docs/howto/own-algorithm.md); what is here keeps its name and meaning.
 
 `ALGORITHM = Algorithm(name, one_process("my_module:run"), ...)` declares it, and `run`, marked with `@role`, calls
 `train(channel, job, blocks, make)` with a function that makes a `Learner`.

@@ -101,7 +101,7 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
   };
 }
 
-/** The root's data-* attributes, which tests and scripts rely on (docs/contract.md). */
+/** The root's data-* attributes, which tests and scripts rely on (docs/reference/settings.md). */
 function followContract(session: Session, number: number, root: HTMLElement, banner: HTMLElement, signal: AbortSignal): void {
   const set = (name: string, value: string | number | boolean) => setAttribute(root, `data-${name}`, String(value));
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/drills.md: trains each drill for a while, lets it play in Chromium and waits for a moment
+"""Takes the pictures of docs/reference/drills.md: trains each drill for a while, lets it play and waits for a moment
 that shows what the game is about.
 
 `python -m tools.pictures --drills snake maze` writes docs/images/drills/NAME.png, 560 pixels wide, from the page's own

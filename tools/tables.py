@@ -1,7 +1,7 @@
 """Writes the copies of the tables and types in dshq_widget's contract and palette.py: `make tables`.
 
-`js/contract/{game,messages,tables}.ts` and `js/trainer/tables.ts` are for the page, `docs/contract.md` and
-`docs/algorithms.md` for people; a test holds them equal to their sources.
+`js/contract/{game,messages,tables}.ts` and `js/trainer/tables.ts` are for the page, `docs/reference/settings.md`,
+`docs/reference/algorithms.md` and `docs/develop/protocol.md` for people; a test holds them equal to their sources.
 """
 
 import dataclasses
@@ -182,10 +182,10 @@ def _without_zeros(paint: palette.Paint) -> dict[str, Any]:
     return {key: value for key, value in dataclasses.asdict(paint).items() if value}
 
 
-def contract_md() -> str:
-    """`docs/contract.md`: every setting, metric and message with its unit, range and meaning."""
+def settings_md() -> str:
+    """`docs/reference/settings.md`: every setting and metric with its unit, range and meaning."""
     parts = [
-        "# Contract",
+        "# Settings, metrics, files of runs",
         "Written by `make tables` from the files of dshq_widget/contract: change it there.",
         "## Hyper-parameters",
         "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
@@ -226,6 +226,26 @@ def contract_md() -> str:
         shared = {k: metric for k, metric in METRICS.items() if metric.category == category and k not in own}
         parts += [f"### {category}", _metrics(shared)]
     parts += [
+        "## Panels",
+        "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
+        "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without "
+        "panels is not there.",
+        _table(
+            ("panel", "tab", "what it shows"),
+            [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def protocol_md() -> str:
+    """`docs/develop/protocol.md`: what page and kernel say to each other, and how a test finds a control."""
+    parts = [
+        "# Protocol",
+        "Written by `make tables` from the files of dshq_widget/contract: change it there. Settings and metrics are in "
+        "[settings.md](../reference/settings.md); who sends what and when is in [architecture.md](../architecture.md).",
+    ]
+    parts += [
         "## The show",
         "Trait `show`, defaults: "
         + ", ".join(f"`{k}` {json.dumps(v)}" for k, v in protocol.SHOW_DEFAULTS.items())
@@ -239,14 +259,6 @@ def contract_md() -> str:
         + ". Statuses: "
         + ", ".join(f"`{status}`" for status in protocol.STATUSES)
         + ".",
-        "## Panels",
-        "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
-        "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without "
-        "panels is not there.",
-        _table(
-            ("panel", "tab", "what it shows"),
-            [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
-        ),
         "## Controls",
         "Every button, tab, chip, slider and field of the page has a `data-control`. It stays when its accessible name "
         "changes.",
@@ -289,7 +301,7 @@ def _run_key(key: str) -> tuple[str, ...]:
 
 
 def algorithms_md() -> str:
-    """`docs/algorithms.md`: what each algorithm can do, and its own settings."""
+    """`docs/reference/algorithms.md`: what each algorithm can do, and its own settings."""
     known = algorithms.algorithms.values()
     rows = [
         (what, *(f"no: {each.refuses[feature]}" if feature in each.refuses else "yes" for each in known))
@@ -303,7 +315,7 @@ def algorithms_md() -> str:
         "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
         "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
         "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
-        "is in [gpu.md](gpu.md), and which of PPO's details are in is in [ppo.md](ppo.md).",
+        "is in [gpu.md](../howto/gpu.md), and which of PPO's details are in is in [ppo.md](../explain/ppo.md).",
         _table(("", *(f"`{each.name}`" for each in known)), rows),
     ]
     for each in known:
@@ -313,7 +325,7 @@ def algorithms_md() -> str:
             )
             parts += [
                 f"## Settings of {each.name}",
-                f"Of the [shared settings](contract.md#hyper-parameters) it reads {shared}. Its own:",
+                f"Of the [shared settings](settings.md#hyper-parameters) it reads {shared}. Its own:",
                 f"Section `{each.name}` of a run's file, `--{each.name}-KEY`, "
                 f"`Trainer(algorithm_settings={{{each.name!r}: {{...}}}})`.",
                 _table(
@@ -353,8 +365,9 @@ def main() -> None:
     (ROOT / "js" / "contract" / "game.ts").write_text(game_ts(), encoding="utf-8")
     (ROOT / "js" / "contract" / "messages.ts").write_text(messages_ts(), encoding="utf-8")
     (ROOT / "js" / "trainer" / "tables.ts").write_text(trainer_ts(), encoding="utf-8")
-    (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
-    (ROOT / "docs" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")
+    (ROOT / "docs" / "reference" / "settings.md").write_text(settings_md(), encoding="utf-8")
+    (ROOT / "docs" / "reference" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")
+    (ROOT / "docs" / "develop" / "protocol.md").write_text(protocol_md(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -71,12 +71,12 @@ FEATURES = {
             "js/features/page.ts": r"\bgate\b",
             "js/features/worker.ts": r"\bgate\b",
             "docs/lessons.md": "14_the_gate",
-            "docs/glossary.md": "14_the_gate",
+            "docs/reference/glossary.md": "14_the_gate",
         },
     ),
     "cuda": Feature(
         [
-            *("dshq_widget/gpu/cuda", "dshq_widget/env/trace_cuda.py", "docs/gpu.md"),
+            *("dshq_widget/gpu/cuda", "dshq_widget/env/trace_cuda.py", "docs/howto/gpu.md"),
             *("dshq_widget/cli/bench_cuda.py", "dshq_widget/cli/doctor_gpu.py"),
             *(f"kernels/dshq_kernels/backends/{name}.py" for name in ("cuda", "threads")),
             *(f"kernels/dshq_kernels/play/{name}_cuda.py" for name in ("gae", "raster", "settle")),
@@ -97,7 +97,7 @@ FEATURES = {
     "dreamer": Feature(
         [
             *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py", "dshq_widget/cli/ingest.py"),
-            *("docs/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
+            *("docs/explain/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
             *lesson("13_world_models", "world_models"),
         ],
         {
@@ -109,7 +109,7 @@ FEATURES = {
             "js/features/page.ts": r"\bdream\b",
             "js/features/worker.ts": r"\bdream\b",
             "docs/lessons.md": "13_world_models",
-            "docs/glossary.md": "13_world_models",
+            "docs/reference/glossary.md": "13_world_models",
         },
     ),
     "spo": Feature(
@@ -117,7 +117,7 @@ FEATURES = {
         {PACKAGED: r"\bSPO\b", CODE: '"spo": '},
     ),
     "ray": Feature(
-        ["dshq_widget/algorithms/ppo/cluster", "docs/ray.md"],
+        ["dshq_widget/algorithms/ppo/cluster", "docs/howto/ray.md"],
         {"dshq_widget/algorithms/ppo/__init__.py": r"\bRAY\b"},
     ),
     "coach": Feature(
@@ -133,7 +133,7 @@ FEATURES = {
             "pyproject.toml": r"dshq_widget\.classroom",
             "dshq_widget/lessons/table.py": r'Lesson\(\s*"18"',
             "docs/lessons.md": "18_run_a_class_league",
-            "docs/glossary.md": "18_run_a_class_league",
+            "docs/reference/glossary.md": "18_run_a_class_league",
             "js/build.mjs": "match_replay.ts",
             "tests/harness/costs/table.py": '"classroom"',
         },

@@ -1,4 +1,4 @@
-"""REINFORCE with a baseline, an algorithm of your own in one file: docs/own_algorithm.md goes through it."""
+"""REINFORCE with a baseline, an algorithm of your own in one file: docs/howto/own-algorithm.md goes through it."""
 
 import dataclasses
 

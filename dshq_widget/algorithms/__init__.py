@@ -2,7 +2,7 @@
 
 `algorithms` is the registry: to add one to the package, write its folder and list its `ALGORITHM` here. One of your own
 needs neither: give it to `Trainer(algorithm=MINE)`, to `dshq train --algorithm module:NAME`, or install it under the
-entry point `dshq_widget.algorithms` (docs/own_algorithm.md).
+entry point `dshq_widget.algorithms` (docs/howto/own-algorithm.md).
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ FEATURES = {
     "joint": "several processes that learn one network (`--joint true`)",
     "league": "a league of earlier policies, which are also opponents (`--opponents pool=...`)",
 }
-"""What an algorithm may have, for the table in docs/algorithms.md."""
+"""What an algorithm may have, for the table in docs/reference/algorithms.md."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Engine:
 
     start: Start
     text: str
-    """What it is, for the table in docs/algorithms.md."""
+    """What it is, for the table in docs/reference/algorithms.md."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """What only its runs report."""
 

@@ -30,7 +30,7 @@ SECRET_BYTES = 16
 
 metadata = sql.MetaData()
 """The tables. Who changes one adds a migration (migrations.py), a database of the release before to the tests, and a
-line to docs/formats.md.
+line to docs/reference/files.md.
 """
 settings = sql.Table("settings", metadata, Column("key", sql.String(40), primary_key=True), Column("value", sql.Text))
 accounts = sql.Table(

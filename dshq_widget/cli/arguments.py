@@ -112,7 +112,9 @@ def _train(verb: Parser) -> None:
         help="folder for metrics (CSV and TensorBoard files), the autosave and the settings, run.yaml",
     )
     verb.add_argument(
-        "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
+        "--config",
+        metavar="RUN.yaml",
+        help="YAML file of a run (docs/reference/command-line.md); flags override what it says",
     )
     verb.add_argument(
         "--trust-config",
@@ -126,7 +128,7 @@ def _train(verb: Parser) -> None:
         "--engine",
         choices=algorithms.engines(),
         metavar="local|ray",
-        help="where games are played: on this machine, or on a Ray cluster (docs/ray.md; default local)",
+        help="where games are played: on this machine, or on a Ray cluster (docs/howto/ray.md; default local)",
     )
     verb.add_argument(
         "--ray-address",

@@ -20,7 +20,7 @@ UNPROVEN = (
     "Frames for learning from pixels have been drawn in numba's simulator only, never on a GPU.",
     "Training on several GPUs has run as two processes on a processor (gloo), never with NCCL.",
 )
-"""One sentence per path that a GPU would take; docs/gpu.md has the same."""
+"""One sentence per path that a GPU would take; docs/howto/gpu.md has the same."""
 
 
 def version(name: str) -> str:
@@ -40,7 +40,7 @@ def gpu() -> tuple[str, bool, str, str]:
             True,
             "none found",
             "The built-in drills do not need a GPU. The CUDA code plays and learns from tens of thousands of games at "
-            "once; it has never run on a GPU: docs/gpu.md says what is proven and what to install.",
+            "once; it has never run on a GPU: docs/howto/gpu.md says what is proven and what to install.",
         )
     run = subprocess.run(
         [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],

@@ -41,7 +41,7 @@ def classes(path: str) -> list[type[Drill]]:
         if isinstance(value, type) and issubclass(value, Drill) and value.__module__ == name
     ]
     if not found:
-        raise UsageError(f"{file} defines no drill: write `class MyDrill(Drill):` in it (docs/rules.md)")
+        raise UsageError(f"{file} defines no drill: write `class MyDrill(Drill):` in it (docs/reference/rules.md)")
     return found
 
 

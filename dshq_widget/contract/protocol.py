@@ -1,6 +1,7 @@
 """Names shared by processes and by both languages: messages, modes, speeds and the policy's layout.
 
-`tools/tables.py` generates the page's copy, `js/contract/tables.ts`, and `docs/contract.md`; a test compares them.
+`tools/tables.py` generates the page's copy, `js/contract/tables.ts`, and `docs/develop/protocol.md`; a test compares
+them.
 """
 
 from __future__ import annotations

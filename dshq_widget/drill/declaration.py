@@ -13,7 +13,7 @@ __all__ = ["Cells", "Choice", "Drill", "Grid", "Handle", "Observation", "Pairs",
 
 
 class Drill:
-    """Base class of games. Subclasses declare these attributes and write rules (docs/rules.md).
+    """Base class of games. Subclasses declare these attributes and write rules (docs/reference/rules.md).
 
     name            an identifier of its own: .dshq files find the drill by it
     title           what people read; made of the name where it is empty. The first paragraph of the class's docstring
@@ -22,7 +22,7 @@ class Drill:
     tick_rate       ticks per second
     action_repeat   ticks per decision
     time_limit      ticks after which an episode ends, a multiple of action_repeat: cut off (truncated), unless
-                    `terminated` is true there (docs/rules.md, Time)
+                    `terminated` is true there (docs/reference/rules.md, Time)
     world           x0, y0, x1, y1 of what is drawn, in world units; y points up
     mirrored        side 1 observes the world turned by half a turn, so that one policy plays both sides: your rules
                     turn it, in `observe` and where they read side 1's action, and `dshq check` compares

@@ -1,6 +1,6 @@
 """A reward of one's own: one line of the rules language, which a drill then pays for once per decision.
 
-The line is an expression. It is parsed and translated like a rule (docs/rules.md) and never run as Python.
+The line is an expression. It is parsed and translated like a rule (docs/reference/rules.md) and never run as Python.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def mirror(it: Subject) -> str:
     mend = (
         "list every field that changes sign in `half_turn`; store what belongs to a side in fields of length 2; "
         "compute the effects of both sides on a thing from the same state; multiply a place drawn by random() "
-        "during the game by 1.0 or -1.0, depending on the side that caused it (docs/rules.md, Two sides)"
+        "during the game by 1.0 or -1.0, depending on the side that caused it (docs/reference/rules.md, Two sides)"
     )
     for k in range(600):
         seen, other = game.observe(state), game.observe(turned)[:, ::-1]

@@ -13,13 +13,14 @@ def make_vec(
     name: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, **options: Any
 ) -> DrillVectorEnv:
     """`num_envs` games of a drill; with `opponent="self"` both sides are rows. Episodes are matches by the rules with
-    unshaped rewards; `practice=True, shaping=True` is what the package's own learner trains on. Options: docs/gym.md.
+    unshaped rewards; `practice=True, shaping=True` is what the package's own learner trains on. Options:
+    docs/howto/other-libraries.md.
     """
     return DrillVectorEnv(name, num_envs, opponent=opponent, **options)
 
 
 def make(name: str | type[Drill] | CompiledDrill, opponent: str | None = None, **options: Any) -> DrillEnv:
-    """One side of one game, as `make_vec` has many. Options: docs/gym.md."""
+    """One side of one game, as `make_vec` has many. Options: docs/howto/other-libraries.md."""
     return DrillEnv(name, opponent, **options)
 
 

@@ -1,5 +1,5 @@
 """Search by particles in plain numpy on `Snapshots`: the reference for the compiled one, and the one to read
-(docs/search.md). For drills of one side.
+(docs/explain/search.md). For drills of one side.
 """
 
 from __future__ import annotations

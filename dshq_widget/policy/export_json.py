@@ -1,4 +1,4 @@
-"""Export of a small policy as JSON, for programs that have neither ONNX nor numpy. docs/fit-in.md has a reader.
+"""Export of a small policy as JSON, for programs that have neither ONNX nor numpy. docs/howto/export.md has a reader.
 
 Keys: `format` ("dshq-policy-json-1"), what the policy is of (`drill`, `rules_hash`, `version`, `step`), `activation`
 (tanh or relu, after every layer but the last), `layers`: a list of `{"weights": [n_in][n_out], "bias": [n_out]}`, the

@@ -1,7 +1,7 @@
 """Export of a policy as an ONNX model, for other runtimes. Needs the extra `onnx`.
 
 Input `observation` as the policy reads it: f32 `[batch, n_obs]`, or u8 `[batch, channels, height, width]`. Outputs, by
-the kind of actions (docs/fit-in.md):
+the kind of actions (docs/howto/export.md):
 
 - choices: `logits` f32 `[batch, n_actions]` and the likeliest `action`, i64;
 - a box, gaussian: `action_mean`, `action_deviation` f32 `[batch, k]` before clipping, and the mean `action` as the

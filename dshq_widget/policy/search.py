@@ -1,4 +1,4 @@
-"""A policy that searches: how it does in matches (docs/search.md)."""
+"""A policy that searches: how it does in matches (docs/explain/search.md)."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Callbacks:
         return self._subscribe(callback, counts_update)
 
     def on_evaluate(self, callback: Callable[[Metrics], Any]) -> Callable[[], None]:
-        """The same after each evaluation: when a metric of the category EVALUATOR has changed (docs/contract.md)."""
+        """The same after each evaluation: when a metric of the category EVALUATOR has changed."""
         return self._subscribe(callback, is_evaluated)
 
     def _subscribe(self, callback: Callable[[Metrics], Any], watched: Callable[[str], bool]) -> Callable[[], None]:

@@ -37,7 +37,7 @@ def evaluate(
     of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver"
     or "gold" of the drill's ladder, another policy, or "league:best" or "league:v120" of the league in the file itself.
     The same `seed` plays the same matches. With `greedy` the likeliest action is taken, else actions are drawn.
-    `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/search.md).
+    `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/explain/search.md).
 
     Returns, for two sides, `wins`, `draws`, `losses`, `points` = (wins + draws / 2) / matches, `win_rate` of decided
     matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side

@@ -59,7 +59,7 @@ class Readings:
 
     @property
     def metrics(self) -> dict[str, float | int]:
-        """The newest metrics by flat name (docs/contract.md); a copy."""
+        """The newest metrics by flat name (docs/reference/settings.md); a copy."""
         with self._lock:
             return dict(self._status.metrics)
 
@@ -98,7 +98,7 @@ class Readings:
             return self._state.shown()
 
     def require(self, feature: str) -> None:
-        """Raises ValueError, with a sentence, if the algorithm does not have this feature (docs/algorithms.md)."""
+        """Raises ValueError if the algorithm does not have this feature (docs/reference/algorithms.md)."""
         self._algorithm.require(feature)
 
     def history_frame(self) -> Any:

@@ -218,7 +218,7 @@ def _rises(metric: str) -> bool:
     """Whether more of it is better. Raises ValueError for an unknown metric, or one of which neither is."""
     known = metric_named(metric)
     if known is None:
-        hint = nearest(metric, METRICS) or "; docs/contract.md has all of them"
+        hint = nearest(metric, METRICS) or "; docs/reference/settings.md has all of them"
         raise ValueError(f"unknown metric {metric!r}{hint}")
     if known.should_rise is None:
         raise ValueError(f"{metric} should neither rise nor fall, so no setting is best by it: choose another metric")

@@ -133,7 +133,7 @@ def _field(key: str, own: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     if key in own:
         return own[key]
     if key not in settings.FIELDS:
-        hint = settings.nearest(key, [*settings.FIELDS, *own]) or "; docs/contract.md has all of them"
+        hint = settings.nearest(key, [*settings.FIELDS, *own]) or "; docs/reference/settings.md has all of them"
         raise ConfigError(f"unknown setting {key!r}{hint}")
     return settings.FIELDS[key]
 

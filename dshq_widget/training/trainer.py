@@ -46,18 +46,17 @@ class Trainer(Readings, Callbacks):
     """Trains a drill in the background.
 
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path. With a path, or with `resume=path` for a
-    drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
-    override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV, and TensorBoard files where that
-    is installed) and the autosave; `track` names experiment trackers (learning/telemetry/trackers.py). Without a folder
-    the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel (saved_runs.py), or
-    in a temporary one.
-    `algorithm` is a name from algorithms/; by default the file's, else the one
+    drill of your own, training continues from that file. Hyper-parameters are keywords (docs/reference/settings.md);
+    they override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV, and TensorBoard files where
+    that is installed) and the autosave; `track` names experiment trackers (learning/telemetry/trackers.py). Without a
+    folder the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
+    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/; by default the file's, else the one
     that the drill declares. Its own settings are given under its name (`spo={"temperature": 0.5}`), or, beside those of
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
-    machine is a node of (docs/ray.md). Before anything starts, raises ConfigError,
-    CheckpointError, ValueError for an unknown algorithm or one that cannot train this drill, OSError for a folder that
-    cannot be used, or the drill's own error.
+    machine is a node of (docs/howto/ray.md). Before anything starts, raises ConfigError, CheckpointError, ValueError
+    for an unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the
+    drill's own error.
     """
 
     def __init__(
@@ -326,7 +325,7 @@ class Trainer(Readings, Callbacks):
     def set_hyper(self, **values: Any) -> None:
         """Change hyper-parameters, also while training. Raises ConfigError and changes nothing if one is wrong.
 
-        Each takes effect now, at the next update or at the next start (docs/contract.md).
+        Each takes effect now, at the next update or at the next start (docs/reference/settings.md).
         """
         if not values:
             return
@@ -350,8 +349,8 @@ class Trainer(Readings, Callbacks):
         self._notify()
 
     def pay_for(self, line: str) -> None:
-        """Also pay for one line of the rules language (docs/rules.md), once per decision and from the next start on; ""
-        pays for nothing more. It is the reward term `own_reward`. Raises ValueError with one sentence, and changes
+        """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next start;
+        "" pays for nothing more. It is the reward term `own_reward`. Raises ValueError with one sentence, and changes
         nothing, if the line is not an expression of that language, or the drill's rules are not known here.
         """
         drill = own_reward.paying(self.drill, line)

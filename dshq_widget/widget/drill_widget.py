@@ -55,13 +55,13 @@ class DrillWidget(anywidget.AnyWidget):
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
     `policy` plays from the start, and Train continues from it: bronze, silver or gold for the Ball Drill, or a `.dshq`
-    path. Keywords are
-    hyper-parameters (docs/contract.md), which override those of a `preset` (laptop, classroom, gpu), and settings of
-    the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat, renderer (auto, webgpu or
-    canvas2d). `seed` seeds both the match and the training. `controls` names the panels to show, all by default; it can
-    also be set later. `lesson` ("shaping") shows the panels of a lesson. Raises ConfigError (a ValueError),
-    CheckpointError, or the drill's own error, each with one sentence. Running the same cell again closes its earlier
-    widget if the front end reports cell ids; `save` still works on that widget.
+    path. Keywords are hyper-parameters (docs/reference/settings.md), which override those of a `preset` (laptop,
+    classroom, gpu), and settings of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms,
+    action_repeat, renderer (auto, webgpu or canvas2d). `seed` seeds both the match and the training. `controls`
+    names the panels to show, all by default; it can also be set later. `lesson` ("shaping") shows the panels of a
+    lesson. Raises ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence.
+    Running the same cell again closes its earlier widget if the front end reports cell ids; `save` still works on that
+    widget.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)

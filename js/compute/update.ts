@@ -15,7 +15,7 @@ const ADAM_EPSILON = 1e-8;
 const KL_MARGIN = 1.5; // times target_kl: where an update stops, as everywhere in this project
 const REPORT = 12; // numbers of norm.wgsl and moments.wgsl
 
-/** Settings of one update, by the names of docs/contract.md. */
+/** Settings of one update, by the names of docs/reference/settings.md. */
 export interface Hyper {
   learning_rate: number;
   clip_epsilon: number;
@@ -27,7 +27,7 @@ export interface Hyper {
   normalize_advantages: boolean;
 }
 
-/** Metrics by the names of docs/contract.md; means over what was learned from. */
+/** Metrics by the names of docs/reference/settings.md; means over what was learned from. */
 export interface UpdateMetrics {
   loss_policy: number;
   loss_value: number;

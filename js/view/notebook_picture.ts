@@ -1,7 +1,7 @@
 /**
  * Leaves a picture of the match in the notebook when JupyterLab saves it. Its widget renderer comes before all others and shows an error
  * where a notebook names a widget that is gone, so the picture stands there as a widget of its own, under the same id: ipywidgets' HTML,
- * in the notebook's metadata, where JupyterLab looks for widgets that no kernel has (docs/fit-in.md).
+ * in the notebook's metadata, where JupyterLab looks for widgets that no kernel has (docs/howto/embed.md).
  */
 import type { View } from "./view";
 

@@ -25,7 +25,7 @@ def test_without_one_it_says_what_it_would_add(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda tool: None)
     name, ok, value, advice = doctor_gpu.gpu()
     assert (name, ok, value) == ("GPU", True, "none found")
-    assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/gpu.md" in advice
+    assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/howto/gpu.md" in advice
 
 
 def test_a_driver_that_fails_is_said(nvidia):

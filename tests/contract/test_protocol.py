@@ -20,8 +20,9 @@ ROOT = Path(__file__).parents[2]
         ("js/contract/messages.ts", tables.messages_ts),
         ("js/contract/tables.ts", tables.tables_ts),
         ("js/trainer/tables.ts", tables.trainer_ts),
-        ("docs/contract.md", tables.contract_md),
-        ("docs/algorithms.md", tables.algorithms_md),
+        ("docs/reference/settings.md", tables.settings_md),
+        ("docs/develop/protocol.md", tables.protocol_md),
+        ("docs/reference/algorithms.md", tables.algorithms_md),
     ],
 )
 def test_generated_files_are_up_to_date(path, written):

@@ -1,4 +1,4 @@
-"""Files of every released version open; files of a newer one say so, and stay as they are (docs/formats.md)."""
+"""Files of every released version open; files of a newer one say so, and stay as they are (docs/reference/files.md)."""
 
 import json
 import shutil

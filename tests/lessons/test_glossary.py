@@ -7,9 +7,10 @@ import pytest
 
 from tools.notebooks import notebook, texts
 
-GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
+GLOSSARY = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
 ROWS = re.findall(
-    r"(?m)^\| ([^|]+) \| (?:\$(.+?)\$)? ?\| ([^|]+) \| \[.*?\]\(\.\./notebooks/(\w+)\.ipynb\) \|$", GLOSSARY.read_text()
+    r"(?m)^\| ([^|]+) \| (?:\$(.+?)\$)? ?\| ([^|]+) \| \[.*?\]\(\.\./\.\./notebooks/(\w+)\.ipynb\) \|$",
+    GLOSSARY.read_text(),
 )
 TERMS = {term for term, *_ in ROWS}
 LONGEST = 26

@@ -1,4 +1,4 @@
-"""A small policy as JSON: the reader of docs/fit-in.md computes what the policy computes."""
+"""A small policy as JSON: the reader of docs/howto/export.md computes what the policy computes."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 
-PAGE = Path(__file__).parents[2] / "docs" / "fit-in.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "export.md"
 GRID, PAIRS = Grid(rows=4, columns=5, planes=2, maps=3, sweeps=3), Pairs(4, 3, 5, 2, 8, 16)
 
 

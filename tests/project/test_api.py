@@ -1,4 +1,4 @@
-"""docs/api.md names everything public, and its examples run."""
+"""docs/reference/python.md names everything public, and its examples run."""
 
 import ast
 import inspect
@@ -14,12 +14,12 @@ from dshq_widget.env.gym_envs import DrillEnv, DrillVectorEnv
 from tools.site import api
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "api.md").read_text()
+PAGE = (DOCS / "reference" / "python.md").read_text()
 
 
 def test_everything_public_is_on_the_page_and_in_the_reference():
     missing = [name for name in dshq_widget.__all__ if f"`{name}`" not in PAGE]
-    assert missing == [], "describe them in docs/api.md"
+    assert missing == [], "describe them in docs/reference/python.md"
     shown = [name for _, names in api.GROUPS.values() for name in names]
     assert sorted(shown) == sorted(name for name in dshq_widget.__all__ if not name.startswith("_"))
 
@@ -39,7 +39,7 @@ def test_the_imports_for_type_checkers_are_the_public_names():
 
 @pytest.mark.parametrize("made", [DrillEnv, DrillVectorEnv])
 def test_every_option_of_an_environment_is_described(made):
-    table = (DOCS / "gym.md").read_text()
+    table = (DOCS / "howto" / "other-libraries.md").read_text()
     options = {"seed", "practice", "weights", "shaping", "gamma", "render_mode", "render_width"}
     named = {name for name, one in inspect.signature(made).parameters.items() if one.kind is one.KEYWORD_ONLY}
     options |= named - {"options"}
@@ -50,7 +50,8 @@ def test_every_option_of_an_environment_is_described(made):
 def test_the_examples_run_from_top_to_bottom(tmp_path):
     """In one process of their own, as a reader would."""
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed (Optuna)")
-    code = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    pages = PAGE, (DOCS / "howto" / "tune.md").read_text()
+    code = [one for page in pages for one in re.findall(r"```python\n(.*?)```", page, re.S)]
     assert code and all("from dshq_widget import" in one for one in code)
     script = tmp_path / "examples.py"
     script.write_text("\n".join(code))

@@ -34,8 +34,21 @@ def test_links_lead_somewhere(document: Path):
     assert [target for target in local if not (document.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+def test_links_to_a_part_name_a_heading(document: Path):
+    """By GitHub's rule: small letters, no punctuation, a hyphen for each space."""
+
+    def anchors(path: Path) -> set[str]:
+        headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"```.*?```", "", path.read_text(), flags=re.S))
+        return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+    linked = re.findall(r"\]\(([^):#\s]*\.md)?#([^)\s]+)\)", document.read_text())
+    pages = [(document.parent / path if path else document, part) for path, part in linked]
+    assert [f"{page.name}#{part}" for page, part in pages if part not in anchors(page)] == []
+
+
 def test_each_attack_names_tests_that_are_there():
-    named = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "docs" / "security.md").read_text())
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "docs" / "develop" / "security.md").read_text())
     assert len(named) > 40
     files = {path: (ROOT / "tests" / path).read_text() for path, _ in named}
     assert [(path, name) for path, name in named if f"def {name}(" not in files[path]] == []
@@ -47,7 +60,7 @@ def test_the_pictures_of_the_readme_are_there():
 
 
 def test_the_page_of_the_rules_names_every_paint():
-    page = (ROOT / "docs" / "rules.md").read_text()
+    page = (ROOT / "docs" / "reference" / "rules.md").read_text()
     named = re.search(r"palette\.py\): ([\w,\s]+)\.", page)
     assert named and sorted(re.findall(r"\w+", named[1])) == sorted(PAINTS)
 

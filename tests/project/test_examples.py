@@ -84,7 +84,9 @@ def test_a_whole_game_keeps_every_promise_and_beats_its_script(updates, share, t
 
 
 def test_the_search_of_the_drills_page_runs():
-    [code] = re.findall(r"## For search.*?```python\n(.*?)```", (DOCS / "drills.md").read_text(), re.S)
+    [code] = re.findall(
+        r"## For search.*?```python\n(.*?)```", (DOCS / "howto" / "other-libraries.md").read_text(), re.S
+    )
     names: dict = {}
     exec(code, names)
     made = names["made"]

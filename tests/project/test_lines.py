@@ -42,4 +42,6 @@ def test_a_file_belongs_to_one_part_and_one_room():
     }
     assert {name: (part(name), room(name)) for name in places} == places
     assert part("js/tests/match/show.test.ts") == part("js/features/gate/tests/gate.test.ts") == "js/tests"
-    assert [part(name) for name in ("dshq_widget/static/widget.js", "docs/rules.md", "package.json")] == [None] * 3
+    assert [part(name) for name in ("dshq_widget/static/widget.js", "docs/reference/rules.md", "package.json")] == [
+        None
+    ] * 3

@@ -1,4 +1,4 @@
-"""docs/ppo.md: all 37 details are there once, and what a row names exists."""
+"""docs/explain/ppo.md: all 37 details are there once, and what a row names exists."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 LEARNERS = ROOT / "dshq_widget/algorithms/ppo/learners"
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "docs/ppo.md").read_text().splitlines()
+    for line in (ROOT / "docs/explain/ppo.md").read_text().splitlines()
     if re.match(r"\| \d", line)
 ]
 

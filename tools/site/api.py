@@ -50,7 +50,7 @@ def write_all(folder: Path) -> list[str]:
     rows = "".join(f"- [{title}]({name}.md)\n" for name, (title, _) in pages.items())
     (folder / "index.md").write_text(
         "# Reference\n\nWritten from the docstrings. Every name outside the kernels is imported from `dshq_widget`."
-        f"\n\n{rows}\nEvery setting, metric and message: [contract](../contract.md).\n",
+        f"\n\n{rows}\n[Every setting and metric](../reference/settings.md).\n",
         encoding="utf-8",
     )
     return [f"api/{name}.md" for name in pages]

@@ -1,4 +1,4 @@
-"""A page for each drill of the registry: its live match, what docs/drills.md says about it, its facts and commands."""
+"""A page for each drill: its live match, what docs/reference/drills.md says about it, its facts and commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dshq_widget.drills import drills
 from tools.site.matches import frame
 
 ROOT = Path(__file__).parents[2]
-ABOUT = ROOT / "docs" / "drills.md"
+ABOUT = ROOT / "docs" / "reference" / "drills.md"
 
 
 def write_all(folder: Path) -> list[str]:
@@ -26,7 +26,8 @@ def write_all(folder: Path) -> list[str]:
     cards = "".join(_card(spec) for spec in specs.values())
     (folder / "index.md").write_text(
         "---\nhide: [toc]\n---\n# Drills\n\nEvery drill is one file of rules, and every one plays here in the page. "
-        "[How well each is learned](../drills.md#how-well-they-are-learned), and [how to write one](../game-author.md)."
+        "[How well each is learned](../reference/drills.md#how-well-they-are-learned), and "
+        "[how to write one](../game-author.md)."
         f'\n\n<div class="cards">\n{cards}</div>\n',
         encoding="utf-8",
     )
@@ -34,14 +35,13 @@ def write_all(folder: Path) -> list[str]:
 
 
 def descriptions(text: str) -> dict[str, str]:
-    """Drill -> the paragraph of docs/drills.md about it, without its name. Raises KeyError where a drill has none."""
+    """Drill -> its paragraph in docs/reference/drills.md without its name. Raises KeyError where a drill has none."""
     found = dict(re.findall(r"^\*\*[^*]+\*\* \(`(\w+)`\): (.+?)\n\n", text, re.M | re.S))
     return {name: found[name][0].upper() + found[name][1:] for name in drills}
 
 
 def _page(spec: DrillSpec, said: str) -> str:
     name, title = spec.name, spec.title
-    said = said.replace("](../README.md)", "](../index.md)").replace("](architecture.md)", "](../architecture.md)")
     lead, _, rest = said.partition(". ")
     lead = lead.removesuffix(".") + "."
     rows = "".join(f"| {key} | {value} |\n" for key, value in facts(spec))

@@ -22,7 +22,7 @@ MOST_STATE = MAX_FILE_BYTES // 4 * 3
 
 class DreamerLearner(Learner):
     """`blob` is a network of `floats` zeros, which stands for the policy where a network is wanted: the policy itself
-    acts on latents (docs/dreamer.md). Its weights are in the run's files, and published by `DreamerReport`.
+    acts on latents (docs/explain/dreamer.md). Its weights are in the run's files, and published by `DreamerReport`.
     """
 
     def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""SPO: search decides every move, and the policy learns to move as the search did (docs/search.md)."""
+"""SPO: search decides every move, and the policy learns to move as the search did (docs/explain/search.md)."""
 
 from __future__ import annotations
 

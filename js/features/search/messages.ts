@@ -1,6 +1,6 @@
 /** What page and show worker say to one another about search. */
 
-/** How search decides (docs/search.md). */
+/** How search decides (docs/explain/search.md). */
 export interface SearchSettings {
   num_particles: number; // copies of the match that are played ahead
   search_depth: number; // decisions that they are played ahead

@@ -1,6 +1,6 @@
 /**
  * Search: plays copies of a state, particles, some decisions ahead with a policy and prefers the first actions of those that did better
- * than expected (docs/search.md has words and formulas). The state is only read. Nothing is allocated per decision.
+ * than expected (docs/explain/search.md has words and formulas). The state is only read. Nothing is allocated per decision.
  */
 import type { DrillSpec } from "../../contract/protocol";
 import { Observer } from "../../match/observer";

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-/** Every control has an id that stays, and the accessible name that docs/contract.md gives it. */
+/** Every control has an id that stays, and the accessible name that docs/reference/settings.md gives it. */
 import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Traits } from "../../contract/model";
 import { CONTROLS } from "../../contract/tables";

@@ -1,7 +1,7 @@
 /**
  * The memory that a drill's module and the learner's share: hands out places, and views of them.
  *
- * Folder `trainer`: trains in the page, in a worker of its own, by the kernels of dshq_kernels as WebAssembly. docs/page_training.md.
+ * Folder `trainer`: trains in the page, in a worker of its own, by the kernels of dshq_kernels as WebAssembly. docs/explain/page-training.md.
  */
 import { STACK_TOP } from "../tables";
 

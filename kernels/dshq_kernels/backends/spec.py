@@ -55,7 +55,7 @@ class PlayedSpec(Protocol):
 
 
 class RulesSpec(PlayedSpec, Protocol):
-    """A game whose rules are compiled (docs/rules.md)."""
+    """A game whose rules are compiled (docs/reference/rules.md)."""
 
     @property
     def world(self) -> Sequence[float]:

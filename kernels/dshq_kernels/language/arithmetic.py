@@ -133,7 +133,9 @@ def binary(a: Expr, b: Expr, node: ast.BinOp, parsed: Parsed) -> Expr:
     op = BINARY.get(type(node.op))
     if op is None:
         word = "**" if isinstance(node.op, ast.Pow) else "@"
-        raise parsed.error(node, f"there is no operator `{word}`", "write `x * x` for powers; see docs/rules.md")
+        raise parsed.error(
+            node, f"there is no operator `{word}`", "write `x * x` for powers; see docs/reference/rules.md"
+        )
     if BOOL in (a.type, b.type):
         raise parsed.error(node, BOOL_ARITHMETIC, "write `1.0 if flag else 0.0`, or `and` / `or` for logic")
     a, b = unify(a, b, node, parsed)

@@ -86,7 +86,9 @@ def outside(node: ast.AST) -> tuple[str, str]:
     """The error and the fix for a piece of syntax that the language does not support."""
     name = type(node).__name__
     said = SAID.get(name, f"`{name.lower()}`")
-    return f"{said} is not in the rules language", MENDS.get(name, "see docs/rules.md for the syntax it supports")
+    return f"{said} is not in the rules language", MENDS.get(
+        name, "see docs/reference/rules.md for the syntax it supports"
+    )
 
 
 class Expressions:

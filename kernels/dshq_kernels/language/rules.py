@@ -1,4 +1,4 @@
-"""The front end of the rules language (docs/rules.md): flattens every verb of a drill into one typed `Program`.
+"""The front end of the rules language (docs/reference/rules.md): every verb of a drill becomes a part of one `Program`.
 
 `reading.py` finds and parses rules, `arithmetic.py` decides types and folds constants, `expressions.py`,
 `statements.py` and `debugging.py` translate with the names and the block of `scope.py`; here the verbs are put

@@ -257,7 +257,7 @@ class Statements:
         alpha = [k.value for k in node.keywords if k.arg == "alpha"]
         if len(node.args) not in (len(slots), len(slots) + 1) or len(alpha) != len(node.keywords):
             error = f"{name} takes {len(slots)} arguments and an optional alpha, got {len(node.args)}"
-            raise scope.error(node, error, "see the scene in docs/rules.md")
+            raise scope.error(node, error, "see the scene in docs/reference/rules.md")
         values: list[Expr] = [Const(0.0, F32)] * SHAPE_FLOATS
         values[0], values[SHAPE_ALPHA] = Const(float(kind), F32), Const(1.0, F32)
         for slot, part in zip((*slots, SHAPE_ALPHA), [*node.args, *alpha], strict=False):

@@ -1,4 +1,4 @@
-"""The loss that learns from a search, for one unit of 16 samples (docs/search.md; SPO's M-step, after Stoix's
+"""The loss that learns from a search, for one unit of 16 samples (docs/explain/search.md; SPO's M-step, after Stoix's
 `ff_spo.py`).
 
 policy: cross entropy of the search's target q; trust region: alpha KL(target policy, policy); critic: half the squared

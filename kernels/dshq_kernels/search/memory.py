@@ -47,7 +47,7 @@ class Rewards(NamedTuple):
 
 
 class How(NamedTuple):
-    """How to search; docs/search.md has the formulas."""
+    """How to search; docs/explain/search.md has the formulas."""
 
     particles: int
     depth: int

@@ -1,5 +1,5 @@
 """Search by particles, compiled: copies of a state play a few decisions ahead, and those that do better than expected
-decide what to do (docs/search.md; the E-step of SPO, Macfarlane et al., 2024, after Stoix's `ff_spo.py`).
+decide what to do (docs/explain/search.md; the E-step of SPO, Macfarlane et al., 2024, after Stoix's `ff_spo.py`).
 
 K particles are the lanes of one tile, or of several; every particle has its own random stream. Nothing is allocated per
 decision, nothing of a search outlives it, and of the games themselves only the actions are written.

@@ -1,5 +1,5 @@
 """What there is to learn from sequences of searched decisions: their targets, the target network's policy, and returns
-(docs/search.md).
+(docs/explain/search.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The widget as a good guest: any ipywidget's habits, keyboard and screen reader, contrast and width, other front ends.
 
-docs/fit-in.md says which front ends were tried; those that are not installed are skipped by name.
+docs/reference/front-ends.md says which front ends were tried; those that are not installed are skipped by name.
 """
 
 import importlib.util

@@ -209,8 +209,8 @@ class WidgetPage:
         return self.root.evaluate("root => ({...root.dataset})")
 
     def control(self, key: str) -> Locator:
-        """The control with this id (docs/contract.md); opens the tab, menu and folds that hold it, as a person does who
-        looks for it. Nothing stays opened where there is no such control.
+        """The control with this id (docs/develop/protocol.md); opens the tab, menu and folds that hold it, as a person
+        does who looks for it. Nothing stays opened where there is no such control.
         """
         found = self.root.locator(f'[data-control="{key}"]')
         if found.count() == 0:

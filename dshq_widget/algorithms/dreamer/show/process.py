@@ -1,7 +1,7 @@
 """The process that plays the page's match ahead, and dreams for it: role `...dreamer.show.process:run`.
 
-A page asks for as many decisions as it will soon need and plays them by its own rules (docs/dreamer.md). Nothing is
-computed that no page has asked for.
+A page asks for as many decisions as it will soon need and plays them by its own rules (docs/explain/dreamer.md).
+Nothing is computed that no page has asked for.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 OLDEST = (2, 52)
 """The first version of Ray with token authentication."""
 INSTALL = 'pip install "dshq-widget[ray]"'
-GUIDE = "see docs/ray.md"
+GUIDE = "see docs/howto/ray.md"
 
 
 def check(drill: Game, config: TrainConfig, environ: Mapping[str, str] = os.environ) -> None:

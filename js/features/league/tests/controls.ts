@@ -1,4 +1,4 @@
-/** For js/tests/view/controls.test.ts: what shows the league's controls, and their names that docs/contract.md does not have. */
+/** For js/tests/view/controls.test.ts: what shows the league's controls, and their names that docs/reference/settings.md does not have. */
 import type { LeagueRow } from "../../../contract/protocol";
 import type { FeatureControls } from "../../../tests/harness/feature_controls";
 
