@@ -349,9 +349,9 @@ class Trainer(Readings, Callbacks):
         self._notify()
 
     def pay_for(self, line: str) -> None:
-        """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next start;
-        "" pays for nothing more. It is the reward term `own_reward`. Raises ValueError with one sentence, and changes
-        nothing, if the line is not an expression of that language, or the drill's rules are not known here.
+        """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next
+        start; "" pays for nothing more. It is the reward term `own_reward`. Raises ValueError with one sentence, and
+        changes nothing, if the line is not an expression of that language, or the drill's rules are not known here.
         """
         drill = own_reward.paying(self.drill, line)
         with self._lock:
