@@ -552,7 +552,7 @@ def test_addresses_never_change():
 
 
 def test_the_example_of_the_page_runs(capsys):
-    page = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "docs", "gpu.md")
+    page = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "docs", "howto", "gpu.md")
     with open(page) as file:
         [code] = re.findall(r"```python\n(.*?)```", file.read(), re.S)
     names: dict = {}

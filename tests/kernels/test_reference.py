@@ -221,7 +221,7 @@ def loud(s, i):
 def test_print_and_breakpoint_change_nothing_but_in_the_reference(capsys, monkeypatch):
     plain, spoken = compile_drill(drill_with(quiet)), compile_drill(drill_with(loud))
     assert plain.rules_hash == spoken.rules_hash
-    for form in ("javascript", "llvm", "cuda", "wgsl"):
+    for form in ("javascript", "llvm", "devices", "wgsl"):
         assert getattr(plain, form) == getattr(spoken, form)
     halts = []
     monkeypatch.setattr("sys.breakpointhook", lambda: halts.append(1))

@@ -19,6 +19,9 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.spec import RulesSpec
+from dshq_kernels.simd import kept
+
+kept.register()
 
 HEIGHT, WIDTH, ROW_BYTES = 72, 80, 20
 CLEAR = 255
