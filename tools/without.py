@@ -136,6 +136,7 @@ FEATURES = {
             "docs/reference/glossary.md": "18_run_a_class_league",
             "js/build.mjs": "match_replay.ts",
             "tests/harness/costs/table.py": '"classroom"',
+            "tests/project/test_imports.py": r'^    "classroom": \{',
         },
     ),
 }
