@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from dshq_widget.contract import metrics, sections, settings
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
 from dshq_widget.contract.metrics import Metric
+from dshq_widget.contract.places import found_at
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import ConfigError
 
@@ -64,11 +64,7 @@ class Start(Protocol):
 def imported(place: str) -> Callable[..., Any]:
     """The function at "module:function". Its module, with which numba may come, is imported at the first call."""
 
-    def call(*given: Any) -> Any:
-        module, _, name = place.partition(":")
-        return getattr(importlib.import_module(module), name)(*given)
-
-    return call
+    return lambda *given: found_at(place)(*given)
 
 
 def one_process(

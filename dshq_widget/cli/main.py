@@ -240,10 +240,11 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
     if options.device in BENCHES:
+        from dshq_widget.contract.places import found_at
         from dshq_widget.gpu.device import check_device
 
         check_device(options.device)
-        result = algorithms.algorithm.imported(BENCHES[options.device])(game, options.seconds)
+        result = found_at(BENCHES[options.device])(game, options.seconds)
     else:
         from dshq_widget.cli.bench import bench as run
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import json
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.wasm import STACK_TOP
+from dshq_widget.contract.places import found_at
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.trace_wgsl import trace_wgsl
 
@@ -77,8 +77,7 @@ class _Games(Protocol):
 
 
 def _on_device(backend: str, drill: CompiledDrill, seed: int) -> _Games:
-    module, _, name = DEVICES[backend].partition(":")
-    made: _Games = getattr(importlib.import_module(module), name)(drill, seed)
+    made: _Games = found_at(DEVICES[backend])(drill, seed)
     return made
 
 

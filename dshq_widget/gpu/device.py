@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.contract.places import found_at
 from dshq_widget.gpu.cuda import CUDA
-from dshq_widget.gpu.plug import Device, imported
+from dshq_widget.gpu.plug import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,19 +56,19 @@ def choose_device(wanted: str) -> str:
 def why_no_rules(device: str) -> str:
     """Why games cannot run on this device, "" if they can."""
     found = DEVICES.get(kind(device))
-    return "" if found is None else str(imported(found.why_no_rules)())
+    return "" if found is None else str(found_at(found.why_no_rules)())
 
 
 def captured(work: Callable[[], None], kept: Sequence[torch.Tensor], device: torch.device) -> Any:
     """See `Device.captured`."""
-    return imported(DEVICES[device.type].captured)(work, kept)
+    return found_at(DEVICES[device.type].captured)(work, kept)
 
 
 def own_network(spec: PolicySpec, weights: torch.Tensor, precision: str, wanted: bool | None) -> Any:
     """The kernels of a network; None where torch's own operations do. Raises ValueError if they are `wanted` and no
     device has any.
     """
-    made = (imported(each.network)(spec, weights, precision, wanted) for each in DEVICES.values())
+    made = (found_at(each.network)(spec, weights, precision, wanted) for each in DEVICES.values())
     found = next(filter(None, made), None)
     if wanted and found is None:
         raise ValueError("kernels=True needs a device that has some: leave it out")

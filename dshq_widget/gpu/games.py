@@ -16,9 +16,9 @@ from torch import Tensor
 
 from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.places import found_at
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import DEVICES
-from dshq_widget.gpu.plug import imported
 from dshq_widget.gpu.rollout import Rollout
 
 Estimator = Callable[..., tuple[Tensor, Tensor]]
@@ -101,7 +101,7 @@ def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGame
     if n % LANES or n < LANES:
         raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {n}")
     found = DEVICES.get(device.type)
-    made: DeviceGames = CpuGames(drill, n) if found is None else imported(found.games)(drill, n, device)
+    made: DeviceGames = CpuGames(drill, n) if found is None else found_at(found.games)(drill, n, device)
     return made
 
 

@@ -18,9 +18,9 @@ from torch import Tensor
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.play.rollout import opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.places import found_at
 from dshq_widget.gpu.device import DEVICES, captured
 from dshq_widget.gpu.games import DeviceGames, Estimator
-from dshq_widget.gpu.plug import imported
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.gpu.turns import Turns
 
@@ -100,7 +100,7 @@ class Play:
             length, len(self.rows), spec.n_obs, spec.n_actions if spec.masked else 0, len(spec.terms), device
         )
         self.generator = torch.Generator(device).manual_seed(seed)
-        self.turns: Turns = imported(games.turns)(games, self.rollout, self.rows)
+        self.turns: Turns = found_at(games.turns)(games, self.rollout, self.rows)
         self._allocate()
         self._pool: dict[int, Tensor] = {}
         self._graph, self._wants_graph = None, graph

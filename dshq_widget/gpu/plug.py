@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,3 @@ class Device:
     """`(spec, weights, precision, wanted)`: a network's passes and Adam as few launches, or None; `wanted` None: on
     this device, where it fits.
     """
-
-
-def imported(place: str) -> Any:
-    """What is at "module:name"."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -37,10 +37,11 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
                 f"{spec.name} has {spec.n_obs} observations and {spec.n_actions} actions, and the network "
                 f"{policy.spec.layers[0]} and {policy.spec.n_actions}"
             )
-    return checkpoint.save(
-        path, checkpoint.Checkpoint(**{"drill": "", **known}, **_network(policy), environment=environment)
+    saved = checkpoint.Checkpoint(
+        **{"drill": "", "rules_hash": "", **known},
+        layers=policy.spec.layers,
+        activation=policy.spec.activation,
+        weights=policy.weights,
+        environment=environment,
     )
-
-
-def _network(policy: Policy) -> dict[str, Any]:
-    return {"layers": policy.spec.layers, "activation": policy.spec.activation, "weights": policy.weights}
+    return checkpoint.save(path, saved)

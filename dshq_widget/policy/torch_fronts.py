@@ -62,26 +62,25 @@ def judge_pairs(pairs: Pairs, parts: Layers, obs: torch.Tensor, said: torch.Tens
     return torch.cat([*rows, said[:, -1:]], 1)
 
 
-def _seen_of_each(front: Places, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """`places.seen_of_each` of observations `[N, n_obs]`."""
+def _places(front: Places, parts: Layers, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of observations `[N, n_obs]`: each place's cell, its traits, and whether there is one (places.py)."""
     seen = obs[:, : front.inputs].view(-1, front.places, front.of_place)
     last = front.cells - 1
     cell = torch.nan_to_num(torch.round(seen[..., 0] * last)).clamp(0, last).long()
     there = seen[..., 1:]
-    return cell, there, (there != 0).any(-1, keepdim=True).to(obs.dtype)
+    exists = (there != 0).any(-1, keepdim=True).to(obs.dtype)
+    return cell, torch.relu(there @ parts[0][0] + parts[0][1]) * exists, exists
 
 
 def read_places(front: Places, parts: Layers, obs: torch.Tensor) -> torch.Tensor:
     """`places.read_places` of observations `[N, n_obs]`."""
-    _, there, exists = _seen_of_each(front, obs)
-    traits = torch.relu(there @ parts[0][0] + parts[0][1]) * exists
+    _, traits, _ = _places(front, parts, obs)
     return torch.cat([traits.mean(1), obs[:, front.inputs :]], 1)
 
 
 def judge_places(front: Places, parts: Layers, obs: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
     """Logits, as `places.judge_places` says, and the value `[N, n_actions + 1]`, of what is said and the value."""
-    cell, there, exists = _seen_of_each(front, obs)
-    traits = torch.relu(there @ parts[0][0] + parts[0][1]) * exists
+    cell, traits, exists = _places(front, parts, obs)
     pulls = (traits @ parts[1][0] + parts[1][1]) * exists
     near = torch.from_numpy(nearness(front).copy()).to(obs.device)[cell]  # [N, places, reaches, cells]
     pulled = torch.einsum("npr,nprc->nc", pulls, near)

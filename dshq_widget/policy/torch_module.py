@@ -156,8 +156,10 @@ def _said(shape: tuple[int, ...] | None) -> str:
 
 def _array(name: str, value: Any) -> np.ndarray:
     array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
-    if array.dtype.kind != "f" or not np.isfinite(array).all():
-        raise ValueError(f"{name}: wanted finite floating-point numbers, got {array.dtype} with others among them")
+    if array.dtype.kind != "f":
+        raise ValueError(f"{name}: wanted floating-point numbers, got {array.dtype}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: wanted finite numbers, got NaN or an infinite one")
     return array.astype(np.float32)
 
 
