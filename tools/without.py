@@ -117,7 +117,7 @@ FEATURES = {
         {PACKAGED: r"\bSPO\b", CODE: '"spo": '},
     ),
     "ray": Feature(
-        ["dshq_widget/algorithms/ppo/cluster", "docs/howto/ray.md"],
+        ["dshq_widget/algorithms/ppo/cluster", "docs/howto/ray.md", "docs/explain/ray.md"],
         {"dshq_widget/algorithms/ppo/__init__.py": r"\bRAY\b"},
     ),
     "coach": Feature(

@@ -293,7 +293,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     def export_html(self, path: str | os.PathLike[str], *, train: bool | None = None) -> Path:
         """Write the match, with its current policy, as one HTML file that needs no kernel and no network connection,
-        and trains by itself: about 0.8 MB.
+        and trains by itself: about 0.7 MB.
 
         `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
         this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.

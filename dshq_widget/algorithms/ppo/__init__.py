@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from dshq_widget.algorithms.algorithm import Algorithm, imported
 from dshq_widget.algorithms.ppo.cluster import RAY
-from dshq_widget.algorithms.ppo.metrics import METRICS
+from dshq_widget.algorithms.ppo.metrics import CURVES, METRICS
 
 ALGORITHM = Algorithm(
     "ppo",
     imported("dshq_widget.algorithms.ppo.processes:start_processes"),
     prepare=imported("dshq_widget.algorithms.ppo.processes:prepare_processes"),
     metrics=METRICS,
+    curves=CURVES,
     engines={
         "ray": RAY,
     },

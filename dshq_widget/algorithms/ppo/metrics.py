@@ -1,5 +1,6 @@
-"""Metrics that only PPO reports."""
+"""Metrics that only PPO reports, and the charts of an update's diagnostics."""
 
+from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.metrics import Metric
 
 METRICS: dict[str, Metric] = {
@@ -15,3 +16,28 @@ METRICS: dict[str, Metric] = {
     "clip_epsilon": Metric("TRAINER", "", "Current clip range."),
     "gpu_time_ms": Metric("MISC", "ms", "GPU time of one update."),
 }
+
+CURVES = (
+    Curve(
+        "Change of the policy",
+        "KL divergence between the policies before and after an update. Should stay low, about 0.001 to 0.02: far above it"
+        " the learning rate is too high.",
+        {"approx_kl": "KL divergence"},
+        colour=5,
+        zero=True,
+    ),
+    Curve(
+        "Clipped",
+        "Share of agent steps whose probability ratio was clipped. A third or more means that an update goes too far.",
+        {"clip_fraction": "clipped"},
+        format="percent",
+        colour=6,
+    ),
+    Curve(
+        "Explained variance",
+        "Share of the variance of the returns that the critic explains. Should rise towards 1. At 0 or below, it predicts"
+        " no better than the mean.",
+        {"explained_variance": "critic"},
+        colour=3,
+    ),
+)

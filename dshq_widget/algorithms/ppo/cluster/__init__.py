@@ -1,5 +1,5 @@
 """PPO with rollouts on a Ray cluster: what it needs, the nodes that play, the source of their samples, the run; the
-design is in docs/howto/ray.md. Only `connection.py` imports ray.
+design is in docs/explain/ray.md. Only `connection.py` imports ray.
 """
 
 from __future__ import annotations
