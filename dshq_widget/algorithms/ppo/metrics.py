@@ -20,8 +20,8 @@ METRICS: dict[str, Metric] = {
 CURVES = (
     Curve(
         "Change of the policy",
-        "KL divergence between the policies before and after an update. Should stay low, about 0.001 to 0.02: far above it"
-        " the learning rate is too high.",
+        "KL divergence between the policies before and after an update. Should stay low, about 0.001 to 0.02: far above"
+        " that the learning rate is too high.",
         {"approx_kl": "KL divergence"},
         colour=5,
         zero=True,
@@ -35,8 +35,8 @@ CURVES = (
     ),
     Curve(
         "Explained variance",
-        "Share of the variance of the returns that the critic explains. Should rise towards 1. At 0 or below, it predicts"
-        " no better than the mean.",
+        "Share of the variance of the returns that the critic explains. Should rise towards 1. At 0 or below, the mean"
+        " would predict as well.",
         {"explained_variance": "critic"},
         colour=3,
     ),
