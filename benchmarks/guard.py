@@ -1,7 +1,7 @@
 """How often the collapse guard undoes a run that is healthy, and how soon it finds one that is not.
 
 `python -m benchmarks.guard --strength .42 --rounds 1000 --runs 400 --seed 0 --json` runs the league's own succession
-and test (dshq_widget/learning) on points drawn by chance: every version wins against the first baseline with the
+and test (dshq_widget/learning/league) on points drawn by chance: every version wins against the first baseline with the
 probability `--strength`, and against random play with .98, or more where the strength is more; against another version
 it makes half the points. No games are played. `false_revert_share` is the share of runs with a revert, `reverts_mean`
 the mean number of them.
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import describe, write
-from dshq_widget.learning.fall_test import FALSE_ALARMS
-from dshq_widget.learning.league import CHAMPION_MATCHES, PINNED_MATCHES
-from dshq_widget.learning.succession import Champion, Succession
+from dshq_widget.learning.league.fall_test import FALSE_ALARMS
+from dshq_widget.learning.league.league import CHAMPION_MATCHES, PINNED_MATCHES
+from dshq_widget.learning.league.succession import Champion, Succession
 
 STRENGTHS = (0.3, 0.42, 0.62, 0.82, 0.9, 0.98, 0.995)
 AGAINST_RANDOM = 0.98

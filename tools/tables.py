@@ -24,7 +24,8 @@ from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
 from dshq_widget.gyms.environment import EnvironmentSpec, Made
-from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, opponents, run, schedule, succession
+from dshq_widget.learning import evaluator, opponents, run, schedule
+from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
 from dshq_widget.policy import network
 from tools import typescript
 

@@ -120,6 +120,23 @@ FEATURES = {
         ["dshq_widget/algorithms/ppo/cluster", "docs/howto/ray.md", "docs/explain/ray.md"],
         {"dshq_widget/algorithms/ppo/__init__.py": r"\bRAY\b"},
     ),
+    "league": Feature(
+        [
+            *("dshq_widget/learning/league", "dshq_widget/contract/faces/league.py"),
+            *("js/features/league", "js/trainer/league"),
+            *lesson("09_self_play_and_elo", "self_play"),
+        ],
+        {
+            "dshq_widget/learning/competitions.py": r"\bLEAGUE\b",
+            FACES: r"\bLEAGUE\b",
+            "tools/tables.py": r'learning\.league|"(?:GUARD|FALL|LEAGUE)": ',
+            LESSONS: r'Lesson\(\s*"09"|^ {16}"league",$',
+            "js/features/page.ts": r"\bleague\b",
+            "js/trainer/competitions.ts": r"^import .*\bleague\b|^  league,$",
+            "docs/lessons.md": "09_self_play_and_elo",
+            "docs/reference/glossary.md": "09_self_play_and_elo",
+        },
+    ),
     "coach": Feature(
         ["dshq_widget/contract/faces/coach.py", "js/features/coach"],
         {FACES: r"\bCOACH\b", "js/features/page.ts": r"\bcoach\b"},

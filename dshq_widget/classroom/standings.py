@@ -14,7 +14,7 @@ from dshq_widget.classroom.spreadsheet import plain
 from dshq_widget.learning import elo
 
 BASE_ELO = 1000.0
-"""Rating of random play, the entry at place 0; as in learning/league.py."""
+"""Rating of random play, the entry at place 0; as in learning/league/league.py."""
 COLUMNS = (
     "rank",
     "name",

@@ -123,9 +123,9 @@ def _kept(trainer: Trainer, where: Path | None) -> str:
 
 def _finish(trainer: Trainer, out: Path, latest: bool) -> dict[str, Any]:
     """Leave the better of champion and latest policy in the file, unless the latest was asked for."""
-    from dshq_widget.learning.champion import keep_best
+    from dshq_widget.learning.competitions import COMPETITION
 
-    best = None if latest else keep_best(out, trainer.drill)
+    best = None if latest or COMPETITION is None else COMPETITION.keep_best(out, trainer.drill)
     return best or {"version": trainer.version, "why": "the latest version"}
 
 

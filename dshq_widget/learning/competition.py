@@ -1,109 +1,53 @@
-"""Rates the policy against earlier ones and pinned opponents during training, and reverts it when it collapses."""
+"""The plug for what rates a run's policies against one another, and has earlier ones as opponents.
+
+`competitions.py` names what there is. A run asks its `Contest`, kernel and command line ask the `Competition`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from dshq_widget.contract.settings import TrainConfig, is_version
-from dshq_widget.learning.collapse_guard import CollapseGuard
-from dshq_widget.learning.league import League
-from dshq_widget.learning.opponents import fixed_opponents, pool_slots
-from dshq_widget.learning.parts import Experience
-from dshq_widget.learning.run import Companion, Run
-from dshq_widget.policy.compatibility import ladder_weights
+from dshq_widget.contract.game_spec import Game
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.run import Companion
+from dshq_widget.policy.checkpoint import Checkpoint
+from dshq_widget.policy.network import PolicySpec
 
 
-class TakesOpponents(Protocol):
-    """A source that can play some games against earlier policies."""
-
-    def set_opponents(self, policies: list[np.ndarray]) -> None:
-        """One blob for each opponent of the pool."""
-        ...
-
-
-class Competition(Companion):
-    """The league and the collapse guard, and the policies that play in the games of `source`: some drawn from the
-    league, anew after every match, and fixed ones, as the setting `opponents` says.
-    """
-
-    def __init__(self, league: League, source: TakesOpponents, config: TrainConfig) -> None:
-        self.league, self.source = league, source
-        self.pool = pool_slots(config)
-        self.fixed = fixed_opponents(config, league.drill.spec)
-        league.kept = {int(name[1:]) for name in self.fixed if is_version(name)}
-        self.guard = CollapseGuard()
+class Contest(Companion):
+    """A competition's part in one run. It sends its table as LEAGUE (protocol.py, learner_to_kernel)."""
 
     @property
-    def metrics(self) -> dict[str, float]:
-        return self.league.metrics
+    def opponents(self) -> Sequence[np.ndarray]:
+        """The policies that `draw` returned last, also before a resumption."""
+        raise NotImplementedError
 
-    def begin(self, run: Run) -> None:
-        """The first snapshot of a run that has none, and the first opponents. Raises ConfigError for a version that the
-        league does not have.
-        """
-        league = self.league
-        if league.pinned and not league.snapshots:
-            self._hold_round(run)
-        if self.pool or self.fixed:
-            self._send(league.opponents if len(league.opponents) == self.pool else league.draw(self.pool))
+    def draw(self, count: int) -> Sequence[np.ndarray]:
+        """`count` earlier policies to play against until the next draw, flat f32 weights each."""
+        raise NotImplementedError
 
-    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        """Rate the policy when due, draw new opponents, and revert to the champion if training has collapsed."""
-        problem = self.guard.after_update(learned)
-        if self.league.due(run.updates, run.agent_steps, run.config.snapshot_every):
-            fell = self._hold_round(run)
-            problem = problem or fell
-        if problem and run.config.collapse_guard and self.league.champion is not None:
-            self._revert(run, problem)
-        if self.pool and run.updates % self._rollouts_per_match(run) == 0:
-            self._send(self.league.draw(self.pool))
+    def weights_of(self, version: int) -> np.ndarray:
+        """f32, the flat weights of an earlier version. Raises ConfigError if it does not have that."""
+        raise NotImplementedError
 
-    def _send(self, drawn: list[np.ndarray]) -> None:
-        self.source.set_opponents([*drawn, *map(self._policy, self.fixed)])
 
-    def _policy(self, name: str) -> np.ndarray:
-        """The weights of a fixed opponent."""
-        if is_version(name):
-            return self.league.weights_of(int(name[1:]))
-        return ladder_weights(name, self.league.drill.name, self.league.spec)
+@dataclasses.dataclass(frozen=True)
+class Competition:
+    """A kind of competition."""
 
-    def weights_replaced(self) -> None:
-        self.guard.start_over()
-        self.league.succession.test.start_over()
-
-    def paid_otherwise(self) -> None:
-        self.guard.start_over()
-        self.league.succession.paid_otherwise()
-
-    def _revert(self, run: Run, why: str) -> None:
-        """Revert to the champion's weights with a smaller learning rate."""
-        champion = self.league.champion
-        assert champion is not None
-        run.slow_down()
-        run.replace_weights(champion.weights)
-        run.source.forget_before(run.version)
-        back = f"reverted to champion v{champion.version}; continuing with the learning rate times {run.rate:.3g}"
-        run.warn(f"{back}: {why}")
-
-    def _hold_round(self, run: Run) -> str:
-        hyper: dict[str, Any] = run.learner.schedule(run.progress)
-        policy = (run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
-        problem = self.league.hold_round(*policy, watch=run.config.collapse_guard)
-        run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
-        return problem
-
-    def _rollouts_per_match(self, run: Run) -> int:
-        """Rollouts until every match has ended: an opponent stays for that long."""
-        spec = run.drill.spec
-        return -(-spec.time_limit // (spec.action_repeat * run.config.rollout_length))
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {**self.league.state(), "train.guard": self.guard.state()}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        self.league.restore(state)
-        if "train.guard" in state:
-            self.guard.restore(state["train.guard"])
+    contest: Callable[[CompiledDrill, PolicySpec, TrainConfig], Contest]
+    """Makes its part in a run on a drill."""
+    policy: Callable[[CompiledDrill, Checkpoint, int | None], Checkpoint]
+    """`saved` with the weights of a version in it, of None the champion's. Raises CheckpointError for a file without
+    a competition, or without that version.
+    """
+    keep_best: Callable[[str | os.PathLike[str], Game], dict[str, Any] | None]
+    """Leaves the better of latest and champion in a run's file, and says {version, latest, why, ...}; None where the
+    file has no competition.
+    """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -65,6 +66,14 @@ def left_out(config: TrainConfig, spec: GameSpec) -> str:
         f"{' and '.join(sorted(missing))} will not play: {config.num_envs} games are {tiles} tiles of {LANES}, "
         f"each against one opponent, and so small a share gets none; set num_envs to {least:,} or more"
     )
+
+
+class TakesOpponents(Protocol):
+    """A source that can play some games against other policies."""
+
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
+        """The flat f32 weights of one policy for each slot."""
+        ...
 
 
 class OpponentSlots:

@@ -7,10 +7,9 @@ from typing import Any
 
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.league import League
+from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.parts import Learner
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce
@@ -46,5 +45,5 @@ def train(
         source=games,
         evaluator=Evaluator(drill, spec, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(Competition(League(drill, spec, config.seed), games, config), *companions(learner)),
+        companions=(*opposition(drill, spec, games, config), *companions(learner)),
     ).train({"text": f"training on {threads} thread{'s' * (threads > 1)}", "device": "cpu", "workers": 0})

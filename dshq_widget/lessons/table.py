@@ -186,7 +186,13 @@ LESSONS: dict[str, Lesson] = {
             "run_a_class_league",
             "Run a class league",
             "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
-            ("transport", "training", "status", "headline", "league"),
+            (
+                "transport",
+                "training",
+                "status",
+                "headline",
+                "league",
+            ),
             checks="dshq_widget.classroom.lesson",
         ),
     )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
-from dshq_widget.policy.network import PolicySpec
 
 LEAGUE = "league:"
 """Begins the names `league:best`, the champion, and `league:v120`, a version."""
@@ -38,15 +35,8 @@ def of_league(drill: CompiledDrill, saved: Checkpoint, version: int | None = Non
     """`saved` with the weights of its league's champion, or of `version`. Raises CheckpointError if the file has no
     league, or not that version.
     """
-    from dshq_widget.learning.league import League  # numba comes with it
+    from dshq_widget.learning.competitions import COMPETITION  # numba comes with it
 
-    league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)
-    league.restore(saved.state)
-    if league.champion is None:
-        raise CheckpointError("the league is not written yet: choose its version again in a moment")
-    found = [row for row in league.snapshots if row.version == version]
-    if version is not None and not found:
-        known = ", ".join(row.name for row in league.snapshots)
-        raise CheckpointError(f"wanted a version of the league ({known}), got v{version}")
-    chosen = league.champion if version is None else found[0]
-    return dataclasses.replace(saved, weights=chosen.weights, version=chosen.version, step=chosen.step, state={})
+    if COMPETITION is None:
+        raise CheckpointError(f"{LEAGUE}... needs a league, and this package has none: choose another opponent")
+    return COMPETITION.policy(drill, saved, version)

@@ -2,8 +2,9 @@
  * One training run in the page: play, learn, publish, report, in a loop. dshq_widget/learning/run.py with the parts of PPO on drills. The loop
  * lets messages in after every update.
  */
-import type { Activation, DrillSpec, MetricsRow } from "../contract/protocol";
+import type { Activation, DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
 import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
+import { competitionFor } from "./competitions";
 import type { Engine, Update } from "./engines/engine";
 import { FasterEngine, type Other } from "./engines/faster";
 import { WasmEngine } from "./engines/wasm";
@@ -16,10 +17,9 @@ import type { Lanes } from "./games/lanes";
 import { Matches } from "./games/matches";
 import type { Modules } from "./games/modules";
 import { ScenePractice } from "./games/scenes";
-import { Competition } from "./league/competition";
 import { Generator } from "./numpy/random";
 import { Pace } from "./pace";
-import type { Post, Steered } from "./parts";
+import type { Contest, Post, Steered } from "./parts";
 import { layersOf, untrained } from "./ppo/network";
 import { makePlan } from "./ppo/plan";
 import { hyperAt } from "./ppo/schedule";
@@ -55,7 +55,7 @@ export class Run implements Steered {
   private readonly layers: readonly number[];
   private readonly pace: Pace;
   private readonly evaluator: Evaluator;
-  private readonly competition: Competition;
+  private readonly contest: Contest | null;
   private readonly exploration = new EntropyGuard();
   private readonly scenes: ScenePractice;
 
@@ -79,7 +79,7 @@ export class Run implements Steered {
     this.engine = new FasterEngine(new WasmEngine(modules, plan, this.settings, begun.weights, lanes), other, (text) => this.warn(text));
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
-    this.competition = new Competition(this, spec, plan, play);
+    this.contest = competitionFor(this.settings)?.(this, spec, plan, play) ?? null;
     this.scenes = new ScenePractice(spec, seed, play, post);
     this.pace = new Pace(job.paused, job.asked);
     this.agentSteps = begun.step;
@@ -94,7 +94,7 @@ export class Run implements Steered {
   /** Trains until told to stop. Rejects with an Error of one sentence if it cannot go on. */
   async train(): Promise<void> {
     this.tellPlace();
-    this.competition.begin();
+    this.contest?.begin();
     let evaluated = performance.now();
     this.tally = new Tally(evaluated);
     while (!this.stopping) {
@@ -111,7 +111,7 @@ export class Run implements Steered {
       this.tally.add(update);
       this.seconds += (now - begin) / 1000;
       this.explore(update);
-      this.competition.afterUpdate(update.learned);
+      this.contest?.afterUpdate(update.learned);
       this.tally.began += this.scenes.afterUpdate(this.published, this.version); // rates leave this time out
       this.pace.made(begin / 1000, update.agentSteps);
       if (performance.now() - evaluated >= 1000 * this.evaluator.pause(this.settings)) {
@@ -136,7 +136,7 @@ export class Run implements Steered {
         this.values = { ...this.values, [message.key]: message.value };
         this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
         if (String(this.values.reward_weights) !== paid) {
-          this.competition.paidOtherwise();
+          this.contest?.paidOtherwise();
           this.exploration.paidOtherwise();
         }
         break;
@@ -164,7 +164,7 @@ export class Run implements Steered {
   /** Loads other weights with a fresh optimiser, and publishes them at once. */
   replaceWeights(weights: Float32Array): void {
     this.engine.load(weights);
-    this.competition.weightsReplaced();
+    this.contest?.weightsReplaced();
     this.publish();
   }
 
@@ -177,8 +177,8 @@ export class Run implements Steered {
     this.post({ type: "WARNING", text });
   }
 
-  sendLeague(): void {
-    this.post({ type: "LEAGUE", rows: this.competition.rows });
+  sendLeague(rows: LeagueRow[]): void {
+    this.post({ type: "LEAGUE", rows });
   }
 
   /** The settings of the next update. */
@@ -258,7 +258,7 @@ export class Run implements Steered {
     if (now - tally.began < 500 * RUN.report_seconds) {
       for (const key of ["agent_steps_per_second", "updates_per_second"]) if (this.metrics[key] !== undefined) row[key] = this.metrics[key];
     }
-    this.metrics = { ...row, ...this.counters, dropped_chunks: 0, ...this.evaluator.metrics, ...this.competition.metrics };
+    this.metrics = { ...row, ...this.counters, dropped_chunks: 0, ...this.evaluator.metrics, ...this.contest?.metrics };
     this.post({ type: "METRICS", values: this.metrics });
   }
 
@@ -284,7 +284,7 @@ export class Run implements Steered {
       "train.rate": number("F64", this.rate),
       "train.good": number("I64", this.good),
       ...this.exploration.state(),
-      ...this.competition.state(),
+      ...this.contest?.state(),
       ...this.scenes.state(),
     };
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
@@ -293,7 +293,7 @@ export class Run implements Steered {
   private resume(state: Tensors): void {
     this.engine.restore(state, this.version > 0);
     this.exploration.restore(state);
-    this.competition.restore(state);
+    this.contest?.restore(state);
     this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
     this.rate = Number(state["train.rate"]?.data[0] ?? 1);
     this.good = Number(state["train.good"]?.data[0] ?? 0);

@@ -7,8 +7,8 @@ import pytest
 
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
-from dshq_widget.learning import champion, league
-from dshq_widget.learning.league import League
+from dshq_widget.learning.league import champion, league
+from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec, initial_weights
 

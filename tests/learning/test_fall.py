@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.guard import NAMES, Chance, measure
-from dshq_widget.learning.fall_test import (
+from dshq_widget.learning.league.fall_test import (
     FALL,
     FALSE_ALARMS,
     MIDDLE,
@@ -20,8 +20,8 @@ from dshq_widget.learning.fall_test import (
     fallen,
     log_ratio,
 )
-from dshq_widget.learning.league import PINNED_MATCHES
-from dshq_widget.learning.succession import Champion, Succession
+from dshq_widget.learning.league.league import PINNED_MATCHES
+from dshq_widget.learning.league.succession import Champion, Succession
 
 ZERO, HALF, ALL = 0.0, 0.5, 1.0
 

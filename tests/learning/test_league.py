@@ -3,32 +3,25 @@
 import dataclasses
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from dshq_kernels.play.rollout import POLICY, SELF
-from dshq_widget.algorithms.ppo.processes import _ring
-from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
-from dshq_widget.learning import elo, league, worker
-from dshq_widget.learning.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
-from dshq_widget.learning.competition import Competition
-from dshq_widget.learning.league import League
-from dshq_widget.learning.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
-from dshq_widget.learning.worker import chunk_fields, make_rollouts
+from dshq_widget.learning import elo
+from dshq_widget.learning.league import league
+from dshq_widget.learning.league.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
+from dshq_widget.learning.league.league import League
+from dshq_widget.learning.league.rounds import Rounds
+from dshq_widget.learning.opponents import slot_count
+from dshq_widget.learning.opposition import Opposition
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.ring import Lane
-from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.lockstep import hashes
 
@@ -323,94 +316,6 @@ def test_the_guard_sees_updates_that_break_their_bounds():
     assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
 
 
-# ---- earlier policies on their way to the games
-
-
-def test_the_pool_shares_its_games_over_slots():
-    spec = compile_drill(Ball).spec
-    config = TrainConfig(opponents={"self": 0.75, "pool": 0.25})
-    assert slot_count(config, spec) == 8
-    assert opponent_shares(config, spec) == {SELF: 0.75, **{POLICY - k: 0.25 / 8 for k in range(8)}}
-    assert slot_count(TrainConfig(num_envs=16, opponents={"self": 0.75, "pool": 0.25}), spec) == 1
-    assert slot_count(TrainConfig(), spec) == 0
-
-
-def test_policies_reach_another_process_memory():
-    drill = compile_drill(Ball)
-    config = TrainConfig(num_envs=64, rollout_length=2, opponents={"pool": 1.0}, hidden_sizes=(8,))
-    rollouts = make_rollouts(drill, config, 64, 0, 1)
-    spec = PolicySpec.for_config(drill.spec, config)
-    count = slot_count(config, drill.spec)
-    block, writer = OpponentSlots.create(spec.floats, count)
-    reader, opponents = OpponentSlots.attach(block, spec.floats, count), Opponents(rollouts.plan, count)
-    direct = Opponents(rollouts.plan, count)
-    newest = np.arange(opponents.params.shape[1], dtype=np.float32)
-    opponents.read(reader, newest)
-    assert (opponents.params == newest).all(), "before anything is published the newest policy plays"
-    for turn in range(3):
-        blobs = [weights(spec, 10 * turn + k) for k in range(count)]
-        writer.publish(blobs)
-        opponents.read(reader, newest)
-        direct.set_opponents(blobs)
-        assert np.array_equal(opponents.params, direct.params)
-    block.close()
-
-
-def test_what_a_collapsed_policy_played_is_thrown_away():
-    drill = compile_drill(Ball)
-    config = TrainConfig(num_envs=16, rollout_length=2)
-    block, offsets = _ring(drill, config, (16,))
-    games = RingGames(drill, config, block, [16], offsets, None)
-    rollouts = make_rollouts(drill, config, 16, 0, 1)
-    producer = Lane.attach(block, chunk_fields(rollouts.units, drill.spec, config), offsets[0])
-    for version in (4, 5):
-        chunk = producer.reserve()
-        chunk.arrays["stats"][:] = version
-        producer.commit(version)
-    games.forget_before(5)
-    batch = games.next(None, config, 5)
-    assert (batch.stats == 5).all() and batch.lag == 0 and games.dropped == 1
-    batch.done()
-    assert games.next(None, config, 6) is None
-    block.close()
-
-
-class OpenChannel:
-    """Of a process that nobody commands, until it is closed."""
-
-    closed = False
-
-    def poll(self):
-        return []
-
-
-def test_what_is_learned_from_is_what_a_process_has_played():
-    """An odd number of tiles with one learning side leaves half a group empty; the seed decides which."""
-    drill, channel = compile_drill(Bandit), OpenChannel()
-    spec = drill.spec
-    for seed in range(4):
-        config = TrainConfig(num_envs=80, rollout_length=2, seed=seed)
-        network = PolicySpec.for_config(spec, config)
-        ring, offsets = _ring(drill, config, (80,))
-        weights_block = SharedBlock.create(WeightSlots.nbytes_for(network.floats))
-        WeightSlots.create(weights_block, network.floats).publish(1, 1, network.initial(np.random.default_rng(0)))
-        games = RingGames(drill, config, ring, [80], offsets, None)
-        job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 80, "index": 0, "lane_offset": offsets[0]}
-        job |= {"first_tile": 0, "all_tiles": 5}
-        with ThreadPoolExecutor(1) as pool:
-            playing = pool.submit(worker.run, channel, job, {"weights": weights_block, "ring": ring})
-            found = None
-            while found is None and not playing.done():
-                found = games.next(None, config, 1)
-            channel.closed = True
-            playing.result()
-        assert len(found.units) == 80 // 16 * 2 and (found.samples.log_prob[found.units] < 0).all()
-        found.done()
-        channel.closed = False
-        ring.close()
-        weights_block.close()
-
-
 # ---- fixed opponents
 
 
@@ -424,50 +329,21 @@ class Games:
         self.policies = policies
 
 
-def test_fixed_opponents_have_slots_behind_the_pools():
-    spec = compile_drill(Ball).spec
-    config = TrainConfig(num_envs=128, opponents={"self": 0.25, "gold": 0.25, "pool": 0.375, "v7": 0.125})
-    assert fixed_opponents(config, spec) == ("gold", "v7") and slot_count(config, spec) == 1 + 2
-    assert opponent_shares(config, spec) == {SELF: 0.25, POLICY: 0.375, POLICY - 1: 0.25, POLICY - 2: 0.125}
-    named = dataclasses.replace(spec, baselines=("v7", "gold"))
-    assert fixed_opponents(config, named) == (), "a script of that name is the script"
-
-
 def test_a_fixed_opponent_is_that_policy_and_stays_in_the_league(ball, cheap):
     config = TrainConfig(num_envs=64, opponents={"pool": 0.5, "v2": 0.5})
     found, games = filled(ball, 9), Games()
-    rounds = Competition(found, games, config)
-    rounds.begin(None)
+    contest = Rounds(found, config)
+    Opposition(*ball, games, config, contest).begin(None)
     assert len(games.policies) == slot_count(config, found.drill.spec) == 2
     assert (games.policies[-1] == weights(ball[1], 1)).all()
     for k in range(9, 40):
         found.hold_round(weights(ball[1], k), k + 1, 1000 * k, 100 * k, {})
     assert found.snapshots[0].version == 2 and len(found.snapshots) == found.capacity + 1
     with pytest.raises(ConfigError, match=r"wanted a version of this league \(v2, .*got 'v777'"):
-        Competition(found, games, TrainConfig(opponents={"v777": 1.0})).begin(None)
-
-
-def test_a_policy_of_the_ladder_needs_the_learners_network():
-    with Trainer("ball", opponents={"gold": 1.0}) as trainer:
-        with pytest.raises(ConfigError, match=r"gold has the network hidden_sizes=64,64.*must have the same"):
-            trainer.set_hyper(hidden_sizes=(32,))
-        trainer.set_hyper(hidden_sizes=(32,), opponents={"self": 1.0})
-    with pytest.raises(ConfigError, match="opponents must be among self, pool, idle, random, pusher or a version"):
-        Trainer("sumo", opponents={"gold": 1.0})
+        Opposition(*ball, games, TrainConfig(opponents={"v777": 1.0}), contest).begin(None)
 
 
 # ---- in a real learner
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_one_side_learns_against_gold(workers):
-    hyper = {"num_envs": 64, "rollout_length": 32, "minibatch_size": 512, "workers": workers}
-    with Trainer("ball", opponents={"gold": 1.0}, seed=3, **hyper) as t:
-        t.start()
-        assert t.wait(updates=20, progress=False) and t.error == ""
-        steps = t.metrics["agent_steps"] / t.metrics["updates"]
-        assert steps == 64 * 32, "one side of each game is learned from"
-        assert t.metrics["reward_goal"] < -0.2, "gold plays: a network as untrained as itself would cost nothing"
 
 
 def test_a_version_that_nobody_kept_is_named():

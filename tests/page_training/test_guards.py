@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dshq_widget.learning import elo
-from dshq_widget.learning.collapse_guard import CollapseGuard
 from dshq_widget.learning.exploration import EntropyGuard
+from dshq_widget.learning.league.collapse_guard import CollapseGuard
 from tests.harness.typescript import run
 
 NUMBERS = """

@@ -10,8 +10,8 @@ import pytest
 from dshq_kernels.play.rollout import POLICY, RANDOM, Player
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning import league
-from dshq_widget.learning.league import League
+from dshq_widget.learning.league import league
+from dshq_widget.learning.league.league import League
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget import page_protocol

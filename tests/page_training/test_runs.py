@@ -14,7 +14,7 @@ from dshq_widget.contract.metrics import metric_named
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.league import League
+from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer

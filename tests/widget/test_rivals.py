@@ -5,7 +5,7 @@ import pytest
 
 from dshq_widget.contract import protocol
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning.league import League
+from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget.drill_widget import DrillWidget

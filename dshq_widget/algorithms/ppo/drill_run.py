@@ -16,12 +16,11 @@ from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import DEVICES, choose_device, named, why_no_rules
-from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.games import Games, OwnGames
-from dshq_widget.learning.league import League
 from dshq_widget.learning.opponents import OpponentSlots, left_out, slot_count
+from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
@@ -95,7 +94,7 @@ class DrillPPO:
             publisher=publisher,
             companions=(
                 Exploration(),
-                Competition(League(drill, spec, config.seed), source, config),
+                *opposition(drill, spec, source, config),
                 Targets(drill, spec, config.seed),
                 ScenePractice(SceneEvaluation(drill, spec, config.seed), source),
             ),

@@ -13,11 +13,10 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.league import League
 from dshq_widget.learning.opponents import left_out
+from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
@@ -55,7 +54,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(
             Exploration(),
             SearchReport(drill, games, config.seed),
-            Competition(League(drill, spec, config.seed), games, config),
+            *opposition(drill, spec, games, config),
             new_settings(learner, games),
         ),
     )

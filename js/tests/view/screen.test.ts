@@ -112,7 +112,6 @@ describe("the board", () => {
     expect(root.querySelectorAll(".board[data-alone]")).toHaveLength(1);
     for (const key of ["next-goal", "challenge", "opponent"]) expect(visible(control(key)), key).toBe(false);
     expect(control("ghost-back")).toBeNull();
-    expect(visible(control("tab-league"))).toBe(false);
     expect(root.querySelector("details.log")).not.toBeNull();
   });
 });

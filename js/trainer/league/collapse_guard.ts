@@ -1,4 +1,4 @@
-/** Detects updates that make training collapse: dshq_widget/learning/collapse_guard.py. What has collapsed against others is found by fall_test.ts. */
+/** Detects updates that make training collapse: dshq_widget/learning/league/collapse_guard.py. What has collapsed against others is found by fall_test.ts. */
 import { general } from "../files/format";
 import { GUARD } from "../tables";
 

@@ -1,6 +1,6 @@
 /**
  * Tests whether a policy's strength fell to three quarters of a reference's, with a false-alarm rate for whole runs:
- * dshq_widget/learning/fall_test.py, where the mathematics is.
+ * dshq_widget/learning/league/fall_test.py, where the mathematics is.
  */
 import { FALL } from "../tables";
 

@@ -1,6 +1,6 @@
 /**
  * The self-play league: earlier policies kept as opponents, rated against pinned ones, and the champion among them, as
- * dshq_widget/learning/league.py has it; there are the reasons for its numbers. All choices are drawn from the seed and counted rounds.
+ * dshq_widget/learning/league/league.py has it; there are the reasons for its numbers. All choices are drawn from the seed and counted rounds.
  */
 import type { ConfigValue, DrillSpec } from "../../contract/protocol";
 import type { Tensor } from "../files/tensor";

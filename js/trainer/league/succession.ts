@@ -1,6 +1,6 @@
 /**
  * Who is champion, whose strength the policy is held to, and whether it has fallen below that:
- * dshq_widget/learning/succession.py.
+ * dshq_widget/learning/league/succession.py.
  */
 import { percent, thousands } from "../files/format";
 import { FALL } from "../tables";

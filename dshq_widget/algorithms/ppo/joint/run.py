@@ -20,10 +20,9 @@ from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.league import League
+from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
@@ -66,7 +65,7 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
         publisher=Publisher(WeightSlots.attach(blocks["weights"], ppo.spec.floats)),
         companions=(
             Exploration(),
-            Competition(League(drill, ppo.spec, config.seed), source, config),
+            *opposition(drill, ppo.spec, source, config),
             ScenePractice(SceneEvaluation(drill, ppo.spec, config.seed), source),
         ),
     )

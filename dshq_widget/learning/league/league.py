@@ -21,8 +21,8 @@ from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
-from dshq_widget.learning.succession import Champion, Succession
-from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.learning.league.succession import Champion, Succession
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.policy.network import PolicySpec
 
@@ -363,3 +363,19 @@ class League:
         for key, count in counts.items():
             setattr(self, key, count)
         self._rate()
+
+
+def policy_of(drill: CompiledDrill, saved: Checkpoint, version: int | None) -> Checkpoint:
+    """`saved` with the weights of a version of its league, of None the champion's. Raises CheckpointError if the file
+    has no league, or not that version.
+    """
+    league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)
+    league.restore(saved.state)
+    if league.champion is None:
+        raise CheckpointError("the league is not written yet: choose its version again in a moment")
+    found = [row for row in league.snapshots if row.version == version]
+    if version is not None and not found:
+        known = ", ".join(row.name for row in league.snapshots)
+        raise CheckpointError(f"wanted a version of the league ({known}), got v{version}")
+    chosen = league.champion if version is None else found[0]
+    return dataclasses.replace(saved, weights=chosen.weights, version=chosen.version, step=chosen.step, state={})

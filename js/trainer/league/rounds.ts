@@ -1,15 +1,15 @@
-/** Rates the policy against earlier ones and pinned opponents, and reverts it when it collapses: dshq_widget/learning/competition.py. */
-import type { DrillSpec, LeagueRow, MetricsRow } from "../../contract/protocol";
+/** Rates the policy against earlier ones and pinned opponents, and reverts it when it collapses: dshq_widget/learning/league/rounds.py. */
+import type { DrillSpec, MetricsRow } from "../../contract/protocol";
 import { general } from "../files/format";
 import { type Tensors, tensor } from "../files/tensors";
 import { slotCount } from "../games/rollouts";
-import type { Play, Steered } from "../parts";
+import type { Competition, Contest, Play, Steered } from "../parts";
 import type { Plan } from "../ppo/plan";
 import { CollapseGuard } from "./collapse_guard";
 import { League } from "./league";
 import { rowsForPage } from "./league_rows";
 
-export class Competition {
+export class Rounds implements Contest {
   readonly league: League;
   readonly guard = new CollapseGuard();
   private readonly pool: number; // opponents at once that are earlier policies
@@ -26,10 +26,6 @@ export class Competition {
 
   get metrics(): MetricsRow {
     return this.league.metrics;
-  }
-
-  get rows(): LeagueRow[] {
-    return rowsForPage(this.league.rows());
   }
 
   /** The first snapshot of a run that has none, and the first opponents of the pool. */
@@ -83,7 +79,7 @@ export class Competition {
   private holdRound(): string {
     const { run, league } = this;
     const problem = league.holdRound(run.engine.weights, run.version, run.agentSteps, run.updates, run.hyper, run.settings.collapse_guard);
-    run.sendLeague();
+    run.sendLeague(rowsForPage(league.rows()));
     return problem;
   }
 
@@ -93,3 +89,6 @@ export class Competition {
     return Math.ceil(time_limit / (action_repeat * this.run.settings.rollout_length));
   }
 }
+
+/** The league as a competition. */
+export const league: Competition = (...given) => new Rounds(...given);

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dshq_widget.learning.fall_test import PAIRS, FallTest, Score, fallen
+from dshq_widget.learning.league.fall_test import PAIRS, FallTest, Score, fallen
 
 CROWNING, TESTING = 32, 64
 """First series of matches of a crowning and of the tests, which take two for each batch."""

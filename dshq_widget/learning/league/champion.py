@@ -9,7 +9,7 @@ from typing import Any
 
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.league import League
+from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import evaluate, network, wilson
 from dshq_widget.policy.network import PolicySpec

@@ -1,0 +1,12 @@
+"""The competition that there is: a line of its own."""
+
+from __future__ import annotations
+
+from dshq_widget.learning.competition import Competition
+from dshq_widget.learning.league import LEAGUE
+
+_FOUND: tuple[Competition, ...] = (
+    LEAGUE,
+)  # fmt: skip
+COMPETITION = next(iter(_FOUND), None)
+"""One at most, because a run has one pool; None where there is none."""
