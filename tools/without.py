@@ -260,15 +260,17 @@ def _is_there(target: Path, name: str) -> bool:
         return True
     for part in inside:
         if not (path / part).is_dir():
-            return (path / f"{part}.py").is_file() or _defines(path, part)
+            return (path / f"{part}.py").is_file() or (part == inside[-1] and _defines(path, part))
         path /= part
     return True
 
 
 def _defines(package: Path, name: str) -> bool:
-    """Whether a package's own file has this name."""
+    """Whether a package's own file has this name; what its sentences say does not count."""
     file = package / "__init__.py"
-    return file.is_file() and re.search(rf"\b{name}\b", file.read_text()) is not None
+    fields = ("name", "asname", "id", "value")
+    tree = ast.walk(ast.parse(file.read_text())) if file.is_file() else ()
+    return any(getattr(node, field, None) == name for node in tree for field in fields)
 
 
 def declare(target: Path) -> None:

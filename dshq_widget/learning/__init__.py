@@ -1,1 +1,1 @@
-"""What every training run shares: evaluation, league, guards, pace, reports. No losses here."""
+"""What every training run shares: evaluation, opponents, guards, pace, reports. No losses here."""

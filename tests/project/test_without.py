@@ -25,6 +25,7 @@ def test_what_imports_a_feature_goes_if_it_is_a_test_and_stays_if_it_is_product(
     for name, text in {
         "dshq_widget/extra/__init__.py": "",
         "dshq_widget/extra/deep.py": "",
+        "dshq_widget/__init__.py": '"""What it is, and what an extra adds."""\n',
         "dshq_widget/core.py": "from dshq_widget.extra import deep",
         "dshq_widget/list.py": "from dshq_widget.extra import deep\nfirst = 1\n",
         "tests/test_extra.py": "import dshq_widget.extra.deep",
