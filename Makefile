@@ -50,7 +50,7 @@ test-all:
 	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n 2 tests/runtime tests/training/test_faults.py
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
-# Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari's and MuJoCo's games: gigabytes that nothing else here needs.
+# Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari and MuJoCo, trackers: gigabytes that nothing else here needs.
 test-peers: ready .venv/.peers
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
@@ -87,7 +87,7 @@ lint-page: ready
 vitest: ready
 	npm run --silent test
 
-# The page's types and tables, docs/reference/settings.md and docs/reference/algorithms.md, from their sources in dshq_widget.
+# The page's types and tables, and the reference's tables, from their sources in dshq_widget.
 tables: ready
 	$(BIN)/python -m tools.tables
 
@@ -191,5 +191,5 @@ node_modules/.all: package-lock.json | $(BUNDLE)
 	touch $@
 
 .venv/.peers: .venv/.test
-	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3,tensorboard]" envpool jumanji vmas
+	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3,tensorboard]" envpool jumanji vmas mlflow wandb opentelemetry-proto
 	touch $@

@@ -1,10 +1,12 @@
-"""Writes the copies of the tables and types in dshq_widget's contract and palette.py: `make tables`.
+"""Writes the copies of the tables and types in dshq_widget's contract, drills and docstrings: `make tables`.
 
-`js/contract/{game,messages,tables}.ts` and `js/trainer/tables.ts` are for the page, `docs/reference/settings.md`,
-`docs/reference/algorithms.md` and `docs/develop/protocol.md` for people; a test holds them equal to their sources.
+`js/contract/{game,messages,tables}.ts` and `js/trainer/tables.ts` are for the page, the documents for people; a test
+holds all of `FILES` equal to their sources.
 """
 
+import ast
 import dataclasses
+import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +17,7 @@ from dshq_kernels.network import layers, mlp, pairs
 from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
 from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT, UPDATE
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
@@ -23,11 +26,14 @@ from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, Game
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.drills import drills
 from dshq_widget.gyms.environment import EnvironmentSpec, Made
 from dshq_widget.learning import evaluator, opponents, run, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
 from dshq_widget.policy import network
-from tools import typescript
+from tools import drill_tables, typescript
+from tools.markdown import table
 
 ROOT = Path(__file__).parent.parent
 PLAN_NAMES = (
@@ -192,7 +198,7 @@ def settings_md() -> str:
         "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
         "in messages. Precedence: defaults < YAML < flags < keywords. A change takes effect now, at the next update, "
         "or at the next start of training (restart).",
-        _table(
+        table(
             ("key", "default", "range", "unit", "takes effect", "meaning"), [_setting(key) for key in settings.FIELDS]
         ),
         "Accepted on input and stored under the key above: "
@@ -206,7 +212,7 @@ def settings_md() -> str:
         + ", alias ".join(f"`{section}`" for section in settings.SECTIONS)
         + ", and one for each algorithm with settings of its own; the other algorithms ignore it. Unknown sections and "
         "keys are errors. `training_core` has the keys above. Paths are relative to the file. `run` has:",
-        _table(("key", "range", "unit"), [_run_key(key) for key in run_file.RUN_KEYS])
+        table(("key", "range", "unit"), [_run_key(key) for key in run_file.RUN_KEYS])
         + "\n\nand "
         + " and ".join(f"`{key}`" for key in run_file.SHARED)
         + ", which may stand in either section.",
@@ -215,7 +221,7 @@ def settings_md() -> str:
         "below keywords. A preset sets "
         + ", ".join(f"`{key}`" for key in presets.KEYS)
         + ": those that it does not name are the drill's own, fitted to the machine.",
-        _table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
+        table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
         "## Metrics",
         "Flat names, of every run; those of each algorithm are in [algorithms.md](algorithms.md). Each reward term of "
         "the drill adds `reward_<term>`: " + REWARD_TERM.text,
@@ -231,7 +237,7 @@ def settings_md() -> str:
         "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
         "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without "
         "panels is not there.",
-        _table(
+        table(
             ("panel", "tab", "what it shows"),
             [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
         ),
@@ -263,16 +269,16 @@ def protocol_md() -> str:
         "## Controls",
         "Every button, tab, chip, slider and field of the page has a `data-control`. It stays when its accessible name "
         "changes.",
-        _table(("id", "accessible name"), [(f"`{key}`", name) for key, name in controls.CONTROLS.items()]),
+        table(("id", "accessible name"), [(f"`{key}`", name) for key, name in controls.CONTROLS.items()]),
         "In these a word in capitals stands for what differs:",
-        _table(("id", "what it is"), [(f"`{key}`", text) for key, text in controls.PATTERNS.items()]),
+        table(("id", "what it is"), [(f"`{key}`", text) for key, text in controls.PATTERNS.items()]),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",
     ]
     for direction, kinds in protocol.MESSAGES.items():
         lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in kinds.items()]
-        parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), lines)]
+        parts += [f"### {direction.replace('_', ' ').capitalize()}", table(("type", "fields"), lines)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -281,7 +287,7 @@ def _metrics(metrics: Mapping[str, Metric]) -> str:
         (f"`{name}`", metric.unit, {True: "rise", False: "fall", None: ""}[metric.should_rise], metric.text)
         for name, metric in metrics.items()
     ]
-    return _table(("name", "unit", "should", "meaning"), rows)
+    return table(("name", "unit", "should", "meaning"), rows)
 
 
 def _tab(panel: str) -> str:
@@ -317,7 +323,7 @@ def algorithms_md() -> str:
         "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
         "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
         "is in [gpu.md](../howto/gpu.md), and which of PPO's details are in is in [ppo.md](../explain/ppo.md).",
-        _table(("", *(f"`{each.name}`" for each in known)), rows),
+        table(("", *(f"`{each.name}`" for each in known)), rows),
     ]
     for each in known:
         if each.settings is not None:
@@ -329,7 +335,7 @@ def algorithms_md() -> str:
                 f"Of the [shared settings](settings.md#hyper-parameters) it reads {shared}. Its own:",
                 f"Section `{each.name}` of a run's file, `--{each.name}-KEY`, "
                 f"`Trainer(algorithm_settings={{{each.name!r}: {{...}}}})`.",
-                _table(
+                table(
                     ("key", "default", "range", "unit", "meaning"),
                     [
                         (
@@ -343,9 +349,60 @@ def algorithms_md() -> str:
                     ],
                 ),
             ]
+            if each.settings.ALIASES:
+                named = ", ".join(f"`{alias}` ({key})" for alias, key in each.settings.ALIASES.items())
+                parts.append(f"Accepted on input and stored under the key above: {named}.")
         own = {**each.metrics, **{k: one for engine in each.engines.values() for k, one in engine.metrics.items()}}
         parts += [f"## Metrics of {each.name}", _metrics(own)]
     return "\n\n".join(parts) + "\n"
+
+
+LAYOUTS = {
+    "A file of a policy": "dshq_widget/policy/checkpoint.py",
+    "The weights of a policy": "dshq_widget/policy/network.py",
+    "Layers in front, and a memory": "kernels/dshq_kernels/network/layers.py",
+    "The weights of convolutions": "dshq_widget/policy/convolutions.py",
+    "Weights in shared memory": "dshq_widget/runtime/slots.py",
+    "Experience in shared memory": "dshq_widget/runtime/ring.py",
+    "Frames of two bits": "dshq_widget/pixels/packing.py",
+    "A replay of frames": "dshq_widget/pixels/ring.py",
+}
+"""What lies in bytes somewhere -> the module whose docstring says how."""
+
+
+def layouts_md() -> str:
+    """`docs/reference/layouts.md`: how bytes lie in files and in memory."""
+    parts = [
+        "# Byte layouts",
+        "Written by `make tables` from the docstrings of the modules that are named: change it there. The state of a "
+        "drill's games is in [its tables](drill-tables.md); which versions of a file open is in [files.md](files.md).",
+    ]
+    for what, path in LAYOUTS.items():
+        said = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
+        parts += [f"## {what}", f"`{path}`", said]
+    return "\n\n".join(parts) + "\n"
+
+
+def drill_tables_md() -> str:
+    """`docs/reference/drill-tables.md`: what each drill's observations and actions are, and the bytes of its state."""
+    parts = [
+        "# What the drills' numbers mean",
+        "Written by `make tables` from the drills in dshq_widget/drills: change it there. `dshq info DRILL` prints the "
+        "same of any drill, of your own, too; with `--json` every row is there. Pictures and rules are in "
+        "[drills.md](drills.md).",
+        "The network reads value / scale: `scale` is the value, in `unit`, that reads 1. u is the drill's own unit of "
+        "length. A row with … stands for a family of numbers, the index of the first and of the last one.",
+        f"Games lie in memory in tiles of {LANES}, little-endian, 4 bytes a number: number n of a field that begins at "
+        f"byte b is, for game g of the tile, at byte b + {4 * LANES} n + 4 g. The page and the kernel have the same "
+        "bytes.",
+    ]
+    for name, drill in drills.items():
+        parts += [f"## {name}", f"*{drill.title}*: {_about(drill)}", drill_tables.tables(drill, level=3)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(drill: type[Drill]) -> str:
+    return " ".join((inspect.getdoc(drill) or "").partition("\n\n")[0].split())
 
 
 def _preset(name: str) -> tuple[str, ...]:
@@ -356,19 +413,23 @@ def _preset(name: str) -> tuple[str, ...]:
     return (f"`{name}`", sets, preset.help)
 
 
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+FILES = {
+    "js/contract/tables.ts": tables_ts,
+    "js/contract/game.ts": game_ts,
+    "js/contract/messages.ts": messages_ts,
+    "js/trainer/tables.ts": trainer_ts,
+    "docs/reference/settings.md": settings_md,
+    "docs/reference/algorithms.md": algorithms_md,
+    "docs/reference/drill-tables.md": drill_tables_md,
+    "docs/reference/layouts.md": layouts_md,
+    "docs/develop/protocol.md": protocol_md,
+}
+"""File -> what writes its text."""
 
 
 def main() -> None:
-    (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
-    (ROOT / "js" / "contract" / "game.ts").write_text(game_ts(), encoding="utf-8")
-    (ROOT / "js" / "contract" / "messages.ts").write_text(messages_ts(), encoding="utf-8")
-    (ROOT / "js" / "trainer" / "tables.ts").write_text(trainer_ts(), encoding="utf-8")
-    (ROOT / "docs" / "reference" / "settings.md").write_text(settings_md(), encoding="utf-8")
-    (ROOT / "docs" / "reference" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")
-    (ROOT / "docs" / "develop" / "protocol.md").write_text(protocol_md(), encoding="utf-8")
+    for path, written in FILES.items():
+        (ROOT / path).write_text(written(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def _train(verb: Parser) -> None:
     verb.add_argument(
         "--track",
         metavar="WHERE",
-        help="send metrics to experiment trackers: mlflow[:URI] or wandb[:PROJECT], or both with a comma between them",
+        help="send metrics to experiment trackers: mlflow[:URI], wandb[:PROJECT] or otlp[:URL], several with commas",
     )
     shared = verb.add_argument_group("settings", "A drill may have defaults of its own.")
     _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
@@ -154,6 +154,9 @@ def _train(verb: Parser) -> None:
             own = verb.add_argument_group(f"settings of {algorithm.name}", "Other algorithms ignore them.")
             described = sections.fields(algorithm.settings), settings.docs(algorithm.settings)
             _settings(own, algorithm.settings, *described, prefix=algorithm.name + ".")
+            for alias, key in algorithm.settings.ALIASES.items():
+                flag = f"--{algorithm.name}-{alias}".replace("_", "-")
+                own.add_argument(flag, dest=f"{algorithm.name}.{key}", help=argparse.SUPPRESS)
 
 
 def _sweep(verb: Parser) -> None:

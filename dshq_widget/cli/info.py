@@ -15,9 +15,9 @@ SHOWN = 40
 def describe(spec: DrillSpec) -> dict[str, Any]:
     """The tables of a compiled drill.
 
-    `observations`: index, name, scale, unit; the network reads value / scale. `actions`: index, and the option of each
-    choice; the first choice varies slowest. `state`: word, field, type, count; word w of game g of a tile of 16 games
-    stands at byte 4 (16 w + g), little-endian.
+    `observations`: index, name, scale, unit; the network reads value / scale. `meanings`: a text for each of them.
+    `actions`: index, and the option of each choice; the first choice varies slowest. `state`: word, field, type, count;
+    word w of game g of a tile of 16 games stands at byte 4 (16 w + g), little-endian.
     """
     names = [choice.name for choice in spec.actions]
     options = itertools.product(*(choice.options for choice in spec.actions))
@@ -31,7 +31,11 @@ def describe(spec: DrillSpec) -> dict[str, Any]:
         "action_repeat": spec.action_repeat,
         "time_limit": spec.time_limit,
         "rules_hash": spec.rules_hash,
-        "observations": [{"index": k, **to_plain(row)} for k, row in enumerate(spec.observations)],
+        "observations": [
+            {"index": k, "name": row.name, "scale": row.scale, "unit": row.unit}
+            for k, row in enumerate(spec.observations)
+        ],
+        "meanings": [row.help for row in spec.observations],
         "actions": [{"index": k, **dict(zip(names, row, strict=True))} for k, row in enumerate(options)],
         "rewards": to_plain(spec.terms),
         "state": [
@@ -50,8 +54,11 @@ def text(found: dict[str, Any]) -> str:
         f"{found['sides']} side{'s' * (found['sides'] > 1)}, {rate} ticks a second, a decision every "
         f"{found['action_repeat']}, an episode ends after {ticks} ticks ({ticks / rate:g} s)",
     ]
+    explained = [
+        {**row, "meaning": said} for row, said in zip(found["observations"], found["meanings"], strict=True)
+    ]
     for name in ("observations", "actions", "rewards", "state"):
-        rows = found[name]
+        rows = explained if name == "observations" else found[name]
         lines += ["", f"{name} ({len(rows)})", *_table(rows[:SHOWN])]
         lines += [f"... and {len(rows) - SHOWN} more: --json has all"] if len(rows) > SHOWN else []
     return "\n".join(lines)

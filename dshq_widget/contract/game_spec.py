@@ -38,12 +38,13 @@ class Choice:
 @dataclass(frozen=True)
 class Observation:
     """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
-    `observe` divides by it.
+    `observe` divides by it. `help`: what it means, where the name does not say all.
     """
 
     name: str
     scale: float = 1.0
     unit: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True)

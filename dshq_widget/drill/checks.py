@@ -32,6 +32,9 @@ CODES = {
 """
 
 
+MOST_WORDS = 1 << 17
+"""Numbers of a game's state, 4 bytes each: half a gigabyte for the thousand games that training plays at once."""
+
 RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
 """Rules with a fixed name."""
 
@@ -117,6 +120,7 @@ def check(drill: Any, base: type) -> None:
             )
     _check_time(declared)
     _check_actions(declared)
+    _check_size_of_state(declared)
     _check_names_of_fields(declared)
     _check_page(declared)
     _check_paints(declared)
@@ -193,6 +197,20 @@ def _check_actions(drill: Any) -> None:
             f"the front costs {costs:,} operations a decision, and {MOST_WORK:,} are allowed: use fewer maps, sweeps "
             "or traits",
             "front",
+        )
+
+
+def _check_size_of_state(drill: Any) -> None:
+    lengths = {name: kind[1] for name, kind in drill.state.items() if isinstance(kind, tuple) and len(kind) == 2}
+    counted = {name: length for name, length in lengths.items() if isinstance(length, int)}
+    words = len(drill.state) - len(counted) + sum(counted.values())
+    if words > MOST_WORDS:
+        largest = max(counted, key=counted.__getitem__)
+        raise DeclarationError(
+            f"state: expected at most {MOST_WORDS:,} numbers a game, got {words:,}, of which {largest!r} has "
+            f"{counted[largest]:,}: a thousand games would take {4e-6 * words:,.3g} GB; keep less of each game",
+            "state",
+            largest,
         )
 
 

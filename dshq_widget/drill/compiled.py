@@ -34,7 +34,7 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.devices import DEVICES
 
 MEANING = ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
-"""Of a drill's spec, what `rules_hash` is of, with the rules themselves."""
+"""Of a drill's spec, what `rules_hash` is of, with the rules themselves; the helps of observations are not."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +225,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         rules_hash="",
     )
     said = spec.to_json()
+    said["observations"] = [{key: row[key] for key in ("name", "scale", "unit")} for row in said["observations"]]
     digest = hashlib.sha256((json.dumps({key: said[key] for key in MEANING}, sort_keys=True) + javascript).encode())
     spec = replace(spec, rules_hash=digest.hexdigest()[:16])
     llvm, wgsl = llvm_source(program), wgsl_source(program)

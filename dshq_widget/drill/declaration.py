@@ -31,7 +31,7 @@ class Drill:
     state           field -> type ("f32", "i32", "u32", "bool") or, for an array field, (type, length); 0 at first
     actions         Choice(name, options): an action is one option of each
     keys            KeyboardEvent.code -> (choice, option)
-    observations    Observation(name, scale, unit): one number each, in the order of o[0, i], o[1, i], ...
+    observations    Observation(name, scale, unit, help): one number each, in the order of o[0, i], o[1, i], ...
     observation_range  (low, high) that `observe` never leaves, where it is known: the bounds that learners of other
                     libraries see
     rewards         reward rule -> weight: the rule's value is paid once per decision

@@ -71,7 +71,7 @@ class Approach(Drill):
     # ahead and left: in the frame of the player's heading
     observations = (
         *Ball.observations[:11],  # up to its own turning
-        Observation("time left", scale=4, unit="s"),
+        Observation("time left", scale=4, unit="s", help="until the episode is over"),
     )
     observation_range = (-2.0, 2.0)
     rewards = {"touch": 1.0}

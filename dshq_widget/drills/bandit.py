@@ -57,7 +57,7 @@ class Bandit(Drill):
         "KeyA": ("answer", "left"),
         "KeyD": ("answer", "right"),
     }
-    observations = (Observation("lamp"),)  # -1 left, 1 right
+    observations = (Observation("lamp", help="-1: on the left, 1: on the right"),)
     observation_range = (-1.0, 1.0)
     rewards = {"right": 1.0}
     baselines = ("copycat",)

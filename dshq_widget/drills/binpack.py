@@ -25,6 +25,14 @@ GOAL = 0.9  # of the container filled, and an episode is a success
 SNUG = ("snug length", "snug width", "snug height")  # whether some item and space that go together are equally long
 ITEM = ("length", "width", "height", "volume", "fits", *SNUG)  # what a policy sees of each item; it fits somewhere
 SPACE = ("left", "right", "front", "back", "bottom", "top", "volume", *SNUG)  # and of each space
+MEANINGS = {
+    **dict.fromkeys(("length", "left", "right"), "as a share of the container's length"),
+    **dict.fromkeys(("width", "front", "back"), "as a share of the container's width"),
+    **dict.fromkeys(("height", "bottom", "top"), "as a share of the container's height"),
+    "volume": "as a share of the container's",
+    "fits": "1: into some space that is left",
+    **dict.fromkeys(SNUG, "1: some item and some space that go together are equally long this way"),
+}
 OF_ITEM, OF_SPACE = len(ITEM), len(SPACE)
 SEEN_OF_ITEMS = ITEMS * OF_ITEM
 MANY = 2.0  # an item of half the container reads 1
@@ -308,11 +316,11 @@ class BinPack(Drill):
     )
     observations = (
         *(
-            Observation(f"item {k + 1} {what}", scale=1 / MANY if what == "volume" else 1.0)
+            Observation(f"item {k + 1} {what}", scale=1 / MANY if what == "volume" else 1.0, help=MEANINGS[what])
             for k in range(ITEMS)
             for what in ITEM
         ),
-        *(Observation(f"space {k + 1} {what}") for k in range(SPACES) for what in SPACE),
+        *(Observation(f"space {k + 1} {what}", help=MEANINGS[what]) for k in range(SPACES) for what in SPACE),
     )
     front = Pairs(items=ITEMS, of_item=OF_ITEM, spaces=SPACES, of_space=OF_SPACE, traits=32, width=32)
     observation_range = (0.0, MANY)

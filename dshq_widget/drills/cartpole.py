@@ -74,10 +74,10 @@ class CartPole(Drill):
         "KeyD": ("push", "right"),
     }
     observations = (
-        Observation("cart position", scale=FAR, unit="m"),
-        Observation("cart velocity", scale=3, unit="m/s"),
-        Observation("pole angle", scale=LEAN, unit="rad"),
-        Observation("pole angular velocity", scale=3, unit="rad/s"),
+        Observation("cart position", scale=FAR, unit="m", help="from the middle, to the right"),
+        Observation("cart velocity", scale=3, unit="m/s", help="to the right"),
+        Observation("pole angle", scale=LEAN, unit="rad", help="from upright, to the right"),
+        Observation("pole angular velocity", scale=3, unit="rad/s", help="to the right"),
     )
     observation_range = (-2.0, 2.0)
     rewards = {"upright": 1.0}

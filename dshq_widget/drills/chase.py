@@ -155,7 +155,7 @@ class Chase(Drill):
     """Catch the evader within eight seconds, or be the one who is not caught. Roles are drawn for every match."""
 
     name = "chase"
-    title = "Chase"
+    title = "Chase Drill"
     sides = 2
     tick_rate = TICK_RATE
     action_repeat = 6
@@ -193,22 +193,22 @@ class Chase(Drill):
         "KeyS": ("up", "down"),
     }
     observations = (
-        Observation("pursuer"),  # 1: it is oneself, -1: the other
-        Observation("own x", scale=HALF_LENGTH, unit="u"),
-        Observation("own y", scale=HALF_WIDTH, unit="u"),
-        Observation("own velocity x", scale=PURSUER_SPEED, unit="u/s"),
-        Observation("own velocity y", scale=PURSUER_SPEED, unit="u/s"),
-        Observation("other x", scale=HALF_LENGTH, unit="u"),
-        Observation("other y", scale=HALF_WIDTH, unit="u"),
-        Observation("other velocity x", scale=PURSUER_SPEED, unit="u/s"),
-        Observation("other velocity y", scale=PURSUER_SPEED, unit="u/s"),
-        Observation("way to the other x", scale=8, unit="u"),
-        Observation("way to the other y", scale=8, unit="u"),
-        Observation("distance", scale=8, unit="u"),
-        Observation("way to the nearest pillar x", scale=8, unit="u"),
-        Observation("way to the nearest pillar y", scale=8, unit="u"),
-        Observation("gap to the nearest pillar", scale=4, unit="u"),
-        Observation("time left", scale=8, unit="s"),
+        Observation("pursuer", help="1: oneself, -1: the other"),
+        Observation("own x", scale=HALF_LENGTH, unit="u", help="from the middle; side 1 sees the world turned"),
+        Observation("own y", scale=HALF_WIDTH, unit="u", help="the same upward"),
+        Observation("own velocity x", scale=PURSUER_SPEED, unit="u/s", help="the same way as own x"),
+        Observation("own velocity y", scale=PURSUER_SPEED, unit="u/s", help="the same way as own y"),
+        Observation("other x", scale=HALF_LENGTH, unit="u", help="where the other is, as own x"),
+        Observation("other y", scale=HALF_WIDTH, unit="u", help="the same, as own y"),
+        Observation("other velocity x", scale=PURSUER_SPEED, unit="u/s", help="its velocity, the same way as own x"),
+        Observation("other velocity y", scale=PURSUER_SPEED, unit="u/s", help="the same way as own y"),
+        Observation("way to the other x", scale=8, unit="u", help="from oneself to the other, as own x"),
+        Observation("way to the other y", scale=8, unit="u", help="the same, as own y"),
+        Observation("distance", scale=8, unit="u", help="from oneself to the other"),
+        Observation("way to the nearest pillar x", scale=8, unit="u", help="from oneself to its middle, as own x"),
+        Observation("way to the nearest pillar y", scale=8, unit="u", help="the same, as own y"),
+        Observation("gap to the nearest pillar", scale=4, unit="u", help="from one's own skin to the pillar's"),
+        Observation("time left", scale=8, unit="s", help="until the evader has won"),
     )
     observation_range = (-2.0, 2.0)
     rewards = {"win": 1.0}

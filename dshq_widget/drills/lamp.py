@@ -78,7 +78,10 @@ class Lamp(Drill):
         "KeyA": ("answer", "left"),
         "KeyD": ("answer", "right"),
     }
-    observations = (Observation("lamp"), Observation("gong"))  # -1 left, 1 right, 0 dark; 1 while it sounds
+    observations = (
+        Observation("lamp", help="-1: it glows on the left, 1: on the right, 0: it is dark"),
+        Observation("gong", help="1 while it sounds"),
+    )
     observation_range = (-1.0, 1.0)
     rewards = {"right": 1.0}
     baselines = ("keeper",)

@@ -124,7 +124,7 @@ class Maze(Drill):
     """Reach the target before 100 moves are over; every maze is new."""
 
     name = "maze"
-    title = "Maze"
+    title = "Maze Drill"
     sides = 1
     tick_rate = 6
     action_repeat = 1
@@ -157,8 +157,12 @@ class Maze(Drill):
     actions = (Choice("go", ("stay", "up", "right", "down", "left")),)
     keys = Snake.keys
     observations = (
-        *(Observation(f"{what} {k // SIZE} {k % SIZE}") for what in ("wall", "target", "walker") for k in range(CELLS)),
-        Observation("time", scale=TIME_LIMIT, unit="moves"),
+        *(
+            Observation(f"{what} {k // SIZE} {k % SIZE}", help=f"1: {what}; row from the top, column from the left")
+            for what in ("wall", "target", "walker")
+            for k in range(CELLS)
+        ),
+        Observation("time", scale=TIME_LIMIT, unit="moves", help="that have gone"),
     )
     front = Grid(rows=SIZE, columns=SIZE, planes=2, maps=4, sweeps=12)
     observation_range = (0.0, 1.0)

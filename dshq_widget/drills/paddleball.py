@@ -98,13 +98,13 @@ class PaddleBall(Drill):
         "KeyS": ("move", "down"),
     }
     observations = (
-        Observation("ball x", scale=HALF_LENGTH, unit="u"),
-        Observation("ball y", scale=HALF_WIDTH, unit="u"),
-        Observation("ball velocity x", scale=FASTEST, unit="u/s"),
-        Observation("ball velocity y", scale=FASTEST, unit="u/s"),
-        Observation("paddle y", scale=HALF_WIDTH, unit="u"),
-        Observation("paddle velocity", scale=PADDLE_SPEED, unit="u/s"),
-        Observation("ball above paddle", scale=HALF_WIDTH, unit="u"),
+        Observation("ball x", scale=HALF_LENGTH, unit="u", help="from the middle, to the right"),
+        Observation("ball y", scale=HALF_WIDTH, unit="u", help="from the middle, upward"),
+        Observation("ball velocity x", scale=FASTEST, unit="u/s", help="to the right"),
+        Observation("ball velocity y", scale=FASTEST, unit="u/s", help="upward"),
+        Observation("paddle y", scale=HALF_WIDTH, unit="u", help="its middle, from that of the field, upward"),
+        Observation("paddle velocity", scale=PADDLE_SPEED, unit="u/s", help="upward"),
+        Observation("ball above paddle", scale=HALF_WIDTH, unit="u", help="from the paddle's middle up to the ball"),
     )
     observation_range = (-2.0, 2.0)
     rewards = {"hit": 1.0 / BALLS}

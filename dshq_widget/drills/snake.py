@@ -19,6 +19,7 @@ GOAL = 20  # fruit that make an episode a success
 VIEW = 9  # the snake sees this many cells in each direction, itself in the middle
 HALF_VIEW = VIEW // 2
 SEEN = VIEW * VIEW
+OF_CELL = "rows below and columns right of the head; 1: wall, 0: free, else body, the more the longer it stays"
 PER_MOVE = 1 / 40  # a cell that is free again in 40 moves or more looks like a wall
 PER_CELL = 1 / (SIZE - 1)
 
@@ -111,12 +112,12 @@ class Snake(Drill):
         "KeyA": ("go", "left"),
     }
     observations = (
-        *(Observation(f"cell {k // VIEW - HALF_VIEW:+d} {k % VIEW - HALF_VIEW:+d}") for k in range(SEEN)),
-        Observation("fruit right", scale=SIZE - 1, unit="cells"),
-        Observation("fruit down", scale=SIZE - 1, unit="cells"),
-        Observation("fruit side"),
-        Observation("fruit height"),
-        Observation("length", scale=40, unit="cells"),
+        *(Observation(f"cell {k // VIEW - HALF_VIEW:+d} {k % VIEW - HALF_VIEW:+d}", help=OF_CELL) for k in range(SEEN)),
+        Observation("fruit right", scale=SIZE - 1, unit="cells", help="from the head to the fruit"),
+        Observation("fruit down", scale=SIZE - 1, unit="cells", help="the same downward"),
+        Observation("fruit side", help="1: the fruit is on the right of the head, -1: on the left"),
+        Observation("fruit height", help="1: it is below the head, -1: above"),
+        Observation("length", scale=40, unit="cells", help="of the body; more than 80 reads as 80"),
     )
     observation_range = (-1.0, 2.0)
     rewards = {"fruit_eaten": 1.0}

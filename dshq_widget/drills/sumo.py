@@ -145,7 +145,7 @@ class Sumo(Drill):
     """Push the other wrestler off a ring that shrinks after four seconds."""
 
     name = "sumo"
-    title = "Sumo"
+    title = "Sumo Drill"
     sides = 2
     tick_rate = TICK_RATE
     action_repeat = 4
@@ -168,23 +168,23 @@ class Sumo(Drill):
     keys = {code: pair for code, pair in Ball.keys.items() if "strafe" not in pair[1]}
     # ahead and left: in the frame of the observing wrestler's heading; which way the world lies does not matter
     observations = (
-        Observation("rival ahead", scale=2 * RIM, unit="u"),
-        Observation("rival left", scale=2 * RIM, unit="u"),
-        Observation("rival velocity ahead", scale=PLAYER_SPEED, unit="u/s"),
-        Observation("rival velocity left", scale=PLAYER_SPEED, unit="u/s"),
-        Observation("rival heading ahead"),
-        Observation("rival heading left"),
-        Observation("rival turning", scale=TURN_SPEED, unit="rad/s"),
-        Observation("rival cooldown", scale=1.5, unit="s"),
-        Observation("own velocity ahead", scale=PLAYER_SPEED, unit="u/s"),
-        Observation("own velocity left", scale=PLAYER_SPEED, unit="u/s"),
-        Observation("own turning", scale=TURN_SPEED, unit="rad/s"),
-        Observation("own cooldown", scale=1.5, unit="s"),
-        Observation("centre ahead", scale=RIM, unit="u"),
-        Observation("centre left", scale=RIM, unit="u"),
-        Observation("own way to the edge", scale=RIM, unit="u"),
-        Observation("rival's way to the edge", scale=RIM, unit="u"),
-        Observation("time left", scale=12, unit="s"),
+        Observation("rival ahead", scale=2 * RIM, unit="u", help="from oneself to the rival, along one's own heading"),
+        Observation("rival left", scale=2 * RIM, unit="u", help="the same to the left of the heading"),
+        Observation("rival velocity ahead", scale=PLAYER_SPEED, unit="u/s", help="its velocity along one's heading"),
+        Observation("rival velocity left", scale=PLAYER_SPEED, unit="u/s", help="the same to the left of the heading"),
+        Observation("rival heading ahead", help="a unit vector, along one's own heading"),
+        Observation("rival heading left", help="the same to the left of the heading"),
+        Observation("rival turning", scale=TURN_SPEED, unit="rad/s", help="positive is counter-clockwise"),
+        Observation("rival cooldown", scale=1.5, unit="s", help="until the rival may dash again"),
+        Observation("own velocity ahead", scale=PLAYER_SPEED, unit="u/s", help="along one's own heading"),
+        Observation("own velocity left", scale=PLAYER_SPEED, unit="u/s", help="to the left of it"),
+        Observation("own turning", scale=TURN_SPEED, unit="rad/s", help="positive is counter-clockwise"),
+        Observation("own cooldown", scale=1.5, unit="s", help="until one may dash again"),
+        Observation("centre ahead", scale=RIM, unit="u", help="to the ring's middle, along one's own heading"),
+        Observation("centre left", scale=RIM, unit="u", help="the same to the left of the heading"),
+        Observation("own way to the edge", scale=RIM, unit="u", help="from one's own middle; the ring shrinks"),
+        Observation("rival's way to the edge", scale=RIM, unit="u", help="the same of the rival"),
+        Observation("time left", scale=12, unit="s", help="until the bout is over"),
     )
     observation_range = (-2.0, 2.0)
     rewards = {"win": 1.0}

@@ -50,7 +50,13 @@ from dshq_widget.drills.territory_units import (
 )
 
 BUSIEST = 5  # chunks that the queen is shown
-OF_CHUNK = ("chunk", "workers", "protectors", "energy parasites", "combat parasites")
+OF_CHUNK = {
+    "chunk": "number of one of the busiest chunks, as a share of the last one's",
+    "workers": "there, as a share of all that a colony has",
+    "protectors": "the same of these",
+    "energy parasites": "how their number there changed in the window; .5: not at all",
+    "combat parasites": "the same of these",
+}
 SEEN = BUSIEST * len(OF_CHUNK)
 PER_CHUNK = 1 / (CHUNKS - 1)
 DIAGONAL = 26.870058  # chunks from corner to corner
@@ -280,10 +286,10 @@ class Territory(Drill):
     cells = Cells(columns=SIZE, rows=SIZE, x0=-0.5, y0=-0.5, size=1.0, choice="chunk")
     show_speed = 8.0
     observations = (
-        *(Observation(f"place {k + 1} {what}") for k in range(BUSIEST) for what in OF_CHUNK),
-        Observation("energy spawns", scale=ENERGY_SPAWNS),
-        Observation("combat spawns", scale=COMBAT_SPAWNS),
-        Observation("player energy rate"),
+        *(Observation(f"place {k + 1} {what}", help=of) for k in range(BUSIEST) for what, of in OF_CHUNK.items()),
+        Observation("energy spawns", scale=ENERGY_SPAWNS, help="energy parasites that the queen can pay for"),
+        Observation("combat spawns", scale=COMBAT_SPAWNS, help="the same of combat parasites"),
+        Observation("player energy rate", help="how the colony's energy changed in the window; .5: not at all"),
     )
     observation_range = (0.0, 1.0)
     algorithm = "gate"

@@ -16,6 +16,7 @@ from dshq_kernels.backends.reference_game import wanted
 from dshq_kernels.language.ir import debugs
 from dshq_kernels.language.rules import SHAPES
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.game_spec import Term
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS
@@ -292,10 +293,36 @@ def rewards(it: Subject) -> str:
                 f"after {k + 1} decisions the reward is not the sum of its terms", "report this with the drill"
             )
         total += paid
+    silent = _never_pays(it)
+    if silent:
+        players = " and ".join(("random", *it.spec.baselines))
+        raise Broken(
+            f"the {silent.kind} {silent.name!r} never pays anything: not in {16 * LANES} episodes of {players} play",
+            "look at its condition; a term that is off on purpose has the weight 0",
+        )
     moved = np.moveaxis(batch.game.terms(batch.tiles) - begin, 3, 1).reshape(total.shape) * batch.weights
     if not np.allclose(total[..., batch.kinds], moved[..., batch.kinds], atol=1e-3):
         raise Broken("a potential pays something other than its change", "report this with the drill")
     return "rewards are the sum of their terms; potentials pay exactly their change"
+
+
+def _never_pays(it: Subject) -> Term | None:
+    """The first term with a weight that is 0 all the time, or a potential that never changes, whoever plays."""
+    silent = {k: term for k, term in enumerate(it.spec.terms) if term.weight}
+    for name in ("random", *it.spec.baselines):
+        state = it.game.new(16, seed=13, practice=True)
+        before = it.game.terms(state)
+        for _ in range(it.decisions):
+            if not silent:
+                return None
+            over = it.advance(state, it.game.actions(state, name))
+            now = it.game.terms(state)
+            for k, term in list(silent.items()):
+                if (now[:, :, k] != (before[:, :, k] if term.kind == "potential" else 0)).any():
+                    del silent[k]
+            it.game.reset(state, over)
+            before = it.game.terms(state)
+    return next(iter(silent.values()), None)
 
 
 def baselines(it: Subject) -> str:

@@ -55,7 +55,8 @@ def to_json(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, Any
     said |= {key: policy.metadata[key] for key in ("drill", "rules_hash", "version", "step") if key in policy.metadata}
     said["activation"] = spec.activation
     if drill:
-        said["observations"] = to_plain(drill.spec.observations)
+        named = to_plain(drill.spec.observations)
+        said["observations"] = [{key: row[key] for key in ("name", "scale", "unit")} for row in named]
         said["actions"] = to_plain(drill.spec.actions)
         said["masked"] = drill.spec.masked
     parts = spec.split(policy.weights)

@@ -9,11 +9,12 @@ export interface Choice {
   options: string[];
 }
 
-/** One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and `observe` divides by it. */
+/** One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and `observe` divides by it. `help`: what it means, where the name does not say all. */
 export interface Observation {
   name: string;
   scale: number;
   unit: string;
+  help: string;
 }
 
 /** A reward term: a `reward` is paid once per decision, of a `potential` the difference. `help`: what for. */

@@ -64,16 +64,40 @@ def test_its_versions_reach_the_page(make):  # noqa: F811
     widget.stop()
 
 
-def test_every_algorithm_is_evaluated_under_the_same_keys():
-    keys = {}
-    for name in ("ppo", "random_search"):
-        with Trainer("bandit", algorithm=name, evaluate_seconds=0, workers=0, **SEARCH) as trainer:
-            trainer.start()
-            until(lambda trainer=trainer: "episodes" in trainer.metrics)
-            keys[name] = {
-                key for key in trainer.metrics if (known := metric_named(key)) and known.category == "EVALUATOR"
-            }
-    assert keys["ppo"] == keys["random_search"] >= {"evaluated_return", "solved", "episodes", "duration_ms"}
+def judged_by(drill: str, name: str) -> set[str]:
+    """The keys of the category EVALUATOR in a run's metrics, besides an algorithm's own."""
+    small = {"dreamer": {"games": 8, "batch": 4, "sequence": 8, "prefill": 64, "starts": 8, "horizon": 2}}
+    own, plain = small if name == "dreamer" else {}, {} if name in ("dreamer", "gate") else SEARCH | {"workers": 0}
+    with Trainer(drill, algorithm=name, algorithm_settings=own, evaluate_seconds=0, **plain) as trainer:
+        trainer.start()
+        until(lambda: "episodes" in trainer.metrics)
+        mine = algorithms.algorithms[name].metrics
+        known = {key: metric_named(key) for key in trainer.metrics if key not in mine}
+    return {key for key, metric in known.items() if metric and metric.category == "EVALUATOR"}
+
+
+@pytest.mark.parametrize("name", ["ppo", "spo", pytest.param("dreamer", marks=pytest.mark.slow), "random_search"])
+def test_every_algorithm_is_evaluated_under_the_same_keys(name):
+    assert judged_by("bandit", name) == {"evaluated_return", "solved", "episodes", "duration_ms"}
+
+
+def test_the_gate_is_evaluated_under_the_same_keys():
+    """On its own drill, which has no target and so is never solved."""
+    assert judged_by("territory", "gate") == {"evaluated_return", "episodes", "duration_ms"}
+
+
+def test_no_algorithm_is_left_out_above():
+    assert set(algorithms.algorithms) == {"ppo", "spo", "dreamer", "gate", "random_search"}
+
+
+def test_names_of_the_sources_are_accepted():
+    read = {name: each.read for name, each in algorithms.algorithms.items()}
+    assert read["gate"]({"reward_threshold": 0.7}).threshold == 0.7
+    assert read["spo"]({"critic-lr": 0.01}).critic_learning_rate == 0.01
+    found = read["dreamer"]({"num_envs": 8, "seq_len": 8, "batch_size": 4})
+    assert (found.games, found.sequence, found.batch) == (8, 8, 4)
+    parsed = arguments.parser([train]).parse_args(["train", "territory", "--gate-reward-threshold", "0.7"])
+    assert getattr(parsed, "gate.threshold") == "0.7"
 
 
 def test_a_file_names_its_algorithm(tmp_path):

@@ -21,6 +21,7 @@ def test_every_number_that_a_network_reads_and_says_has_a_meaning(name):
     found, spec = answer("info", name), compile_drill(drills[name]).spec
     assert [row["index"] for row in found["observations"]] == list(range(spec.n_obs))
     assert set(found["observations"][0]) == {"index", "name", "scale", "unit"}
+    assert len(found["meanings"]) == spec.n_obs and all(found["meanings"])
     assert [row["index"] for row in found["actions"]] == list(range(spec.n_actions))
     assert len({tuple(row.items()) for row in found["actions"]}) == spec.n_actions
     assert {row["name"] for row in found["rewards"]} == {term.name for term in spec.terms}
@@ -42,7 +43,7 @@ def test_a_field_lies_where_the_table_says():
 
 def test_people_get_the_same_as_a_table():
     said = dshq("info", "cartpole").stdout
-    assert "pole angle" in said and "rad/s" in said and "push" in said
+    assert "pole angle" in said and "rad/s" in said and "push" in said and "from upright, to the right" in said
     assert "more: --json has all" in dshq("info", "maze").stdout
 
 

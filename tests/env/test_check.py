@@ -185,6 +185,21 @@ class Silent(Rare):
         o[2, i] = 1.0
 
 
+class Stingy(Bandit):
+    """One term that never pays; one that is off on purpose does not count."""
+
+    name = "stingy"
+    rewards = {"right": 1.0, "bonus": 0.5, "off": 0.0}
+
+    @rule
+    def bonus(s, i, side):
+        return 1.0 if s.bit[i] == 7 else 0.0
+
+    @rule
+    def off(s, i, side):
+        return 0.0
+
+
 class Narrow(Bandit):
     """Leaves the range that it declares."""
 
@@ -240,6 +255,12 @@ def test_broken_promises_are_found_and_told(drill, wrong, reference_rules):
         (Lopsided, "mirror", "side 0 and its mirror image see", "half_turn"),
         (Lucky, "mirror", "have called random() a different number of times", "depending on the side that caused it"),
         (Silent, "observations", "'never' is always 0", "tells the policy nothing"),
+        (
+            Stingy,
+            "rewards",
+            "the reward 'bonus' never pays anything: not in 256 episodes of random and copycat play",
+            "look at its condition",
+        ),
         (Narrow, "observations", "'lamp' was -1 to 1, outside observation_range", "clamp(value, 0, 1)"),
         (Green, "declaration", "no paint called 'green'", "turf, line"),
     ],

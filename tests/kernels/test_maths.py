@@ -21,6 +21,7 @@ class Maths(Drill):
         "drawn": "f32",
         "die": "i32",
         "bits": "u32",
+        "np_sign": "f32",
     }
     actions = (Choice("a", ("b",)),)
     observations = (Observation("x"),)
@@ -37,6 +38,7 @@ class Maths(Drill):
         s.bits[i] = random_bits(s, i)
         s.drawn[i] = random(s, i)
         s.die[i] = random_int(s, i, 6)
+        s.np_sign[i] = np.sign(s.x[i])
 
     @rule
     def observe(s, i, side, o):
@@ -54,6 +56,11 @@ def evaluate(game, x, y=None):
     tiles["y"] = 0 if y is None else y.reshape(-1, 16)
     game.tick(tiles)
     return tiles
+
+
+def test_numpys_sign_is_numpys(game):
+    x = np.array([-2.5, -0.0, 0.0, 1e-30] * 4, np.float32)
+    assert np.array_equal(evaluate(game, x)["np_sign"][0], np.sign(x))
 
 
 def test_sin_cos(game):

@@ -3,10 +3,13 @@
 # ruff: noqa: F821  (random is a word of the rules language)
 
 import inspect
+import math
+import random as rnd
 import re
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from dshq_kernels.language.rules import RulesError
@@ -125,6 +128,18 @@ def draws_as_python(s, i):
     s.n[i] = random.randrange(4)
 
 
+def draws_by_module(s, i):
+    s.x[i] = rnd.random()
+
+
+def math_tan(s, i):
+    s.x[i] = math.tan(s.x[i])
+
+
+def numpy_clip(s, i):
+    s.x[i] = np.clip(s.x[i], 0.0, 1.0)
+
+
 def lists(s, i):
     s.x[i] = [2 * k for k in range(3)]
 
@@ -160,6 +175,9 @@ def second_side(s, i):
         (prints_width, "a format cannot be computed here", ":.2f"),
         (halts_with, "breakpoint takes no arguments here", "`breakpoint()`"),
         (draws_as_python, "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
+        (draws_by_module, "'rnd.random' is not a rule", "Write `random(s, i)`"),
+        (math_tan, "'math.tan' is not a rule", "`sin(x) / cos(x)`"),
+        (numpy_clip, "'np.clip' is not a rule", "`clamp(x, low, high)`"),
         (lists, "a list comprehension is not in the rules language", "`for` loop"),
         (second_side, "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),
     ],
@@ -177,6 +195,7 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
     "members, found",
     [
         ({"state": {"x": ("i32", (4, 4))}}, "flatten it, .*16.* and .s.x.y . 4 . x, i."),
+        ({"state": {"x": "f32", "rows": ("f32", 5_000_000)}}, "at most 131,072 .*'rows' has 5,000,000.* 20 GB"),
         ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
         ({"state": {"x": "f32", "ticks": "i32"}}, "every state already has a field of this name"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),

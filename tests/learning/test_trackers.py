@@ -1,7 +1,10 @@
 """Experiment trackers: what their clients are sent, and what a failure does."""
 
+import json
 import sys
+import threading
 import types
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -99,8 +102,57 @@ def test_mlflow_is_sent_batches_through_its_client(monkeypatch):
     ]
 
 
+class Collector(BaseHTTPRequestHandler):
+    """Takes what a collector takes; the server's `status` is what it answers."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.taken.append((self.path, self.headers["Content-Type"], json.loads(body)))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def collector():
+    server = HTTPServer(("127.0.0.1", 0), Collector)
+    server.taken, server.status = [], 200
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_collector_is_sent_gauges(collector):
+    tracking = Tracking(f"otlp:http://127.0.0.1:{collector.server_port}", "ball ppo 0", {"gamma": 0.99}, pytest.fail)
+    tracking.write({"entropy": 1.5, "agent_steps": 640})
+    tracking.close()
+    [(path, kind, sent)] = collector.taken
+    assert (path, kind) == ("/v1/metrics", "application/json")
+    [of_run] = sent["resourceMetrics"]
+    said = {row["key"]: row["value"]["stringValue"] for row in of_run["resource"]["attributes"]}
+    assert said == {"service.name": "dshq", "service.instance.id": "ball ppo 0", "gamma": "0.99"}
+    [scope] = of_run["scopeMetrics"]
+    values = {row["name"]: row["gauge"]["dataPoints"][0]["asDouble"] for row in scope["metrics"]}
+    assert values == {"TRAINER/entropy": 1.5, "ACTOR/agent_steps": 640.0}
+
+
+def test_a_collector_that_refuses_is_a_warning(collector):
+    collector.status, warned = 503, []
+    tracking = Tracking(f"otlp:http://127.0.0.1:{collector.server_port}", "run", {}, warned.append)
+    tracking.write({"agent_steps": 1})
+    tracking.write({"agent_steps": 2})
+    Tracking("otlp:localhost:4318", "run", {}, warned.append).close()
+    assert len(collector.taken) == 1 and warned[0].startswith("stopped sending metrics to otlp: HTTP Error 503")
+    assert "wanted a collector's address such as otlp:http://localhost:4318, got 'localhost:4318'" in warned[1]
+
+
 def test_wrong_names_and_missing_packages_are_a_sentence(capsys, monkeypatch):
-    with pytest.raises(ValueError, match="wanted mlflow or wandb, such as wandb:my-project, got 'neptune:x'"):
+    with pytest.raises(ValueError, match="wanted mlflow or wandb or otlp, such as wandb:my-project, got 'neptune:x'"):
         parse("neptune:x")
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
     assert main(["train", "bandit", "--updates", "1", "--track", "wandb"]) == 2

@@ -37,16 +37,21 @@ class Watched(DrillVectorEnv):
         return found
 
 
-@pytest.fixture
-def ppo() -> Iterator[ModuleType]:
-    """The example as a module, on one thread as its own command line has it."""
-    spec = importlib.util.spec_from_file_location("ppo_on_make_vec", EXAMPLES / "ppo_on_make_vec.py")
+def example(name: str) -> ModuleType:
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def ppo() -> Iterator[ModuleType]:
+    """The example on one thread, as its own command line has it."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield module
+    yield example("ppo_on_make_vec")
     torch.set_num_threads(threads)
 
 
@@ -64,9 +69,45 @@ def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
 
 def test_no_example_is_without_a_test():
     assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {
-        *("magpie.py", "ppo_on_make_vec.py"),
+        *("magpie.py", "ppo_on_make_vec.py", "self_play.py", "until_solved.py"),
+        *("search_ahead.py", "gated.py", "from_pixels.py", "gymnasium_env.py"),
         "reinforce.py",  # tests/algorithms/test_own_algorithm.py
     }
+
+
+SMALL = {"num_envs": 32, "rollout_length": 8, "hidden_sizes": (8,), "workers": 0}
+
+
+@pytest.mark.usefixtures("learners_in_threads")
+class TestFamilies:
+    """A family of games each: the example trains it for a moment, saves, and says how good it is."""
+
+    def test_two_sides(self, tmp_path):
+        found = example("self_play").learn("ball", str(tmp_path / "bot.dshq"), 16, SMALL, updates=2)
+        assert {rival: result["matches"] for rival, result in found.items()} == {"random": 16, "scripted": 16}
+
+    def test_one_side(self, tmp_path):
+        found = example("until_solved").solve("bandit", str(tmp_path / "bot.dshq"), 16, SMALL, updates=2)
+        assert found["agent_steps"] == 2 * 32 * 8 and 0 <= found["return_mean"] <= 100
+
+    def test_search(self, tmp_path):
+        found = example("search_ahead").learn("bandit", str(tmp_path / "bot.dshq"), 4, SMALL, updates=2)
+        assert set(found) == {"0,0", "4,4", "16,4"}
+
+    def test_the_gate(self, tmp_path):
+        own = {"territories": 4, "reward_threshold": 0.5}
+        assert "send_share_untrained" in example("gated").learn(str(tmp_path / "bot.dshq"), own, updates=20)
+
+    @pytest.mark.slow
+    def test_pixels(self, tmp_path):
+        own = {"games": 8, "batch": 4, "sequence": 8, "prefill": 64, "starts": 16}
+        found = example("from_pixels").learn("bandit", str(tmp_path / "bot.dshq"), 2, own, updates=1)
+        assert 0 <= found <= 100
+
+    def test_gymnasium(self, tmp_path):
+        module, path = example("gymnasium_env"), str(tmp_path / "bot.dshq")
+        module.learn("CartPole-v1", path, {**SMALL, "minibatch_size": 64}, updates=1)
+        assert module.play("CartPole-v1", path) >= 1
 
 
 @pytest.mark.parametrize(("updates", "share"), [(2, None), pytest.param(200, 0.6, marks=pytest.mark.slow)])

@@ -10,6 +10,7 @@ from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.settings import written
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
+from tools import drill_tables
 from tools.site.matches import frame
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +68,8 @@ hide: [toc]
 | term | weight | kind | meaning |
 |---|---|---|---|
 {rewards}
+{drill_tables.tables(drills[name], level=2)}
+
 ## Elsewhere
 
 ```

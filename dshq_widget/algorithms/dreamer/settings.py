@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
 
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, rows_needed
 from dshq_widget.contract.sections import Section
@@ -12,6 +14,14 @@ from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, set
 @dataclasses.dataclass(frozen=True)
 class DreamerSettings(Section):
     """Model, replay and imagination. Defaults are for two processor cores; sources are named where a value has one."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {
+        "num_envs": "games",
+        "seq_len": "sequence",
+        "batch_size": "batch",
+        "imag_horizon": "horizon",
+        "replay_ratio": "ratio",
+    }
 
     size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
     """Widths of the model (algorithms/dreamer/sizes.py): pico and nano for a processor, the others for a GPU."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import NEXT_UPDATE, NOW, RESTART, ConfigError, setting
@@ -14,6 +16,8 @@ class GateSettings(Section):
     """Gate, buffer and clock of the continuous trainer. Defaults: Nexus of Mind (2026-01-21) unless a field says
     otherwise.
     """
+
+    ALIASES: ClassVar[Mapping[str, str]] = {"reward_threshold": "threshold"}
 
     survival_weight: float = setting(0.4, "float", "Survival weight", NOW, "gate", lo=0.0, hi=1.0)
     """Weight of the probability that the parasite survives."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
 
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, setting
@@ -13,6 +15,8 @@ class SpoSettings(Section):
     """Search, replay and learning of SPO. Defaults: Stoix's `ff_spo.yaml`, unless a field says otherwise. That one is
     made for hundreds of millions of decisions; rates marked as measured learn within a minute (docs/LOG.md).
     """
+
+    ALIASES: ClassVar[Mapping[str, str]] = {"critic_lr": "critic_learning_rate"}
 
     num_particles: int = setting(16, "int", "Particles", RESTART, "search", lo=1, hi=4096)
     """Copies of the state that are played ahead for each decision."""

@@ -1,5 +1,5 @@
-"""Experiment trackers: rows of metrics to MLflow or Weights & Biases, through their own clients. Neither is needed for
-anything else; the learner sends the rows, so a slow server never blocks the notebook.
+"""Experiment trackers: rows of metrics to MLflow or Weights & Biases, through their own clients, or to an OpenTelemetry
+collector. None is needed for anything else; the learner sends the rows, so a slow server never blocks the notebook.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from dshq_widget.learning.telemetry.otlp import Otlp
 from dshq_widget.learning.telemetry.writers import full_name
 
 PROJECT = "dshq"
@@ -65,19 +66,25 @@ class Wandb:
         self._run.finish()
 
 
-TRACKERS: dict[str, Callable[[str, str, Mapping[str, Any]], Tracker]] = {"mlflow": Mlflow, "wandb": Wandb}
+TRACKERS: dict[str, Callable[[str, str, Mapping[str, Any]], Tracker]] = {
+    "mlflow": Mlflow,
+    "wandb": Wandb,
+    "otlp": Otlp,
+}
+WITHOUT_CLIENT = ("otlp",)
+"""Those that need no package."""
 
 
 def parse(text: str) -> list[tuple[str, str]]:
-    """Trackers and places of `mlflow:URI,wandb:PROJECT`; the place may be left out. Raises ValueError for an unknown
-    tracker, or one whose package is missing.
+    """Trackers and places of `mlflow:URI,wandb:PROJECT,otlp:URL`; the place may be left out. Raises ValueError for an
+    unknown tracker, or one whose package is missing.
     """
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, place = part.partition(":")
         if name not in TRACKERS:
             raise ValueError(f"wanted {' or '.join(TRACKERS)}, such as wandb:my-project, got {part!r}")
-        if find_spec(name) is None:
+        if name not in WITHOUT_CLIENT and find_spec(name) is None:
             raise ValueError(f"{name} is not installed: pip install {name}")
         found.append((name, place))
     return found

@@ -110,12 +110,12 @@ function buildMoves(spec: DrillSpec, moves: HTMLElement): Bar[][] {
 }
 
 function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
-  const rows = spec.observations.map(({ name, scale, unit }) => {
+  const rows = spec.observations.map(({ name, scale, unit, help }) => {
     const [fill, number, weight] = [h("span", { class: "fill" }), h("span", { class: "number", role: "cell" }), h("span", { class: "fill" })];
     const row = h(
       "div",
       { class: "sense", role: "row" },
-      h("span", { class: "label", role: "rowheader", title: name }, name),
+      h("span", { class: "label", role: "rowheader", title: help ? `${name}: ${help}` : name }, name),
       h("span", { class: "track middle", title: `From −${compact(scale)} to +${compact(scale)} ${unit}` }, fill),
       number,
       h("span", { class: "span", role: "cell", title: "Scale: the network gets the value divided by this" }, `±${compact(scale)} ${unit}`.trim()),

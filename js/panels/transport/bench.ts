@@ -1,4 +1,4 @@
-/** What the Lab has for the match: steps, the next goal, how policies are swapped, the seed and a new match. */
+/** What the Lab has for the match: steps, the next goal, how long decisions hold, how policies are swapped, the seed and a new match. */
 
 import type { Swap } from "../../contract/protocol";
 import { SWAPS } from "../../contract/tables";
@@ -16,7 +16,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const decision = button("step-decision", { icon: "decision", title: "Step decision: advance to the players' next decision" }, () => session.step("decision"));
   const goal = button("next-goal", { icon: "goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
 
-  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
+  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, inputmode: "numeric" });
   const chosenSeed = () => {
     const value = Math.trunc(Number(seed.value));
     return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
@@ -39,18 +39,38 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     else session.setShow({ swap: "now", blend_ms: chosen === "blend" ? blend : 0 });
   });
 
+  const number = (key: "action_repeat" | "swap_interval_ms", min: number, max: number, title: string) => {
+    const input = h("input", { type: "number", min, max, step: 1, inputmode: "numeric", title });
+    input.addEventListener("change", () => {
+      if (input.value !== "" && input.validity.valid) session.setShow({ [key]: Number(input.value) });
+      follow();
+    });
+    return input;
+  };
+  const repeat = number("action_repeat", 1, 120, "Ticks for which a player keeps to a decision");
+  const interval = number("swap_interval_ms", 0, 600_000, "Milliseconds between two policies that take over, at least");
+  const repeating = field("match-repeat", repeat);
+  repeating.hidden = session.pictures; // how often an environment decides is a setting of its training
+
   decision.hidden = session.pictures;
   goal.hidden = session.pictures || alone; // a drill of one side has no goals
   if (session.pictures) tick.title = "Step: advance by one environment step";
   if (session.pictures || session.elsewhere) swap.querySelector("option[value=blend]")?.remove();
   const swapping = field("swap", swap);
-  swapping.hidden = session.model.standalone === true; // nothing trains there
+  const pausing = field("swap-interval", interval);
+  swapping.hidden = pausing.hidden = session.model.standalone === true; // nothing trains there
 
   const follow = () => {
     const { show } = session;
     blend = show.blend_ms || blend;
     selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
-    if (document.activeElement !== seed) seed.value = String(show.seed);
+    const own = session.model.get("drill")?.spec.action_repeat ?? 1;
+    const values = [
+      [seed, show.seed],
+      [repeat, show.action_repeat || own],
+      [interval, show.swap_interval_ms],
+    ] as const;
+    for (const [input, value] of values) if (document.activeElement !== input) input.value = String(value);
   };
   session.events.on("show", follow, signal);
   follow();
@@ -59,6 +79,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     { class: "bench", "aria-label": "Match by hand" },
     h("h3", {}, "Match"),
     h("div", { class: "cluster" }, tick, decision, goal),
-    h("div", { class: "cluster" }, field("match-seed", seed), reset, dice, swapping),
+    h("div", { class: "cluster" }, field("match-seed", seed), reset, dice),
+    h("div", { class: "cluster" }, repeating, swapping, pausing),
   );
 }

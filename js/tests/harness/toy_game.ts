@@ -87,7 +87,7 @@ export const TOY: DrillTrait = {
     ],
     n_actions: 6,
     keys: { KeyW: ["move", "forward"], KeyS: ["move", "back"], Space: ["dash", "yes"] },
-    observations: ["ball ahead", "ball speed", "self"].map((name) => ({ name, scale: 1, unit: "u" })),
+    observations: ["ball ahead", "ball speed", "self"].map((name) => ({ name, scale: 1, unit: "u", help: "" })),
     n_obs: 3,
     terms: [{ name: "goal", weight: 1, kind: "reward", help: "" }],
     baselines: ["pusher"],

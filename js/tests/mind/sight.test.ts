@@ -12,7 +12,7 @@ const NAMES = [
   ...["ball ahead", "ball left", "ball velocity ahead", "ball velocity left", "own x", "own y"],
   ...["way to the flag x", "way to the flag y", "far ahead", "far left", "distance"],
 ];
-const observations = NAMES.map((name) => ({ name, scale: 8, unit: "u" }));
+const observations = NAMES.map((name) => ({ name, scale: 8, unit: "u", help: "" }));
 const drag = [
   TOY.spec.drag[0]!,
   ...[0, 1].map((index) => ({ name: `player ${index}`, x: "px", y: "target", vx: "px", vy: "target", index, kind: "player" as const })),

@@ -13,8 +13,8 @@ const drill: DrillSpec = {
   ...spec,
   n_obs: 2,
   observations: [
-    { name: "ball ahead", scale: 8, unit: "u" },
-    { name: "<img src=x onerror=alert(1)>", scale: 1, unit: "" },
+    { name: "ball ahead", scale: 8, unit: "u", help: "along its heading" },
+    { name: "<img src=x onerror=alert(1)>", scale: 1, unit: "", help: "" },
   ],
   drag: [
     { ...handle, name: "ball", kind: "ball" },
@@ -124,6 +124,10 @@ describe("what it thinks", () => {
     expect([...panel().querySelectorAll("[data-chosen]")].map((row) => row.textContent)).toEqual(["forward70%", "no95%"]);
     const [first, second] = [...panel().querySelectorAll<HTMLElement>(".rows .sense")];
     expect(first!.textContent).toBe("ball ahead−2.00 u±8 u");
+    expect([first, second].map((row) => row!.querySelector<HTMLElement>(".label")!.title)).toEqual([
+      "ball ahead: along its heading",
+      "<img src=x onerror=alert(1)>",
+    ]);
     const shown = (row: HTMLElement, bar: string) => row.querySelector<HTMLElement>(`${bar} .fill`)!.style.clipPath;
     expect(shown(first!, ".middle")).toBe("inset(0 50.0% 0 37.5% round 4px)");
     expect(shown(first!, ".weight")).toBe("inset(0 75.0% 0 0.0% round 4px)");
@@ -179,7 +183,7 @@ describe("what it thinks", () => {
     await trained();
     expect(control("What it sees").hidden).toBe(true); // one half of a place is none
     end();
-    const observations = ["ball ahead", "ball left"].map((name) => ({ name, scale: 8, unit: "u" }));
+    const observations = ["ball ahead", "ball left"].map((name) => ({ name, scale: 8, unit: "u", help: "" }));
     await begin({ observations, rules_hash: "places" });
     await trained();
     expect(control("What it sees").hidden).toBe(false);

@@ -29,6 +29,29 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+describe("the match by hand", () => {
+  const write = (name: string, value: string) => {
+    const input = control<HTMLInputElement>(name);
+    input.value = value;
+    input.dispatchEvent(new Event("change"));
+  };
+
+  it("says how long a decision holds, the drill's own time at first, and how often policies are swapped", () => {
+    expect([control<HTMLInputElement>("Action repeat").value, control<HTMLInputElement>("Swap interval (ms)").value]).toEqual([
+      String(spec.action_repeat),
+      String(SHOW_DEFAULTS.swap_interval_ms),
+    ]);
+    write("Action repeat", "8");
+    write("Swap interval (ms)", "5000");
+    expect(model.get("show")).toMatchObject({ action_repeat: 8, swap_interval_ms: 5000 });
+  });
+
+  it("keeps what it had where a number is none", () => {
+    write("Action repeat", "");
+    expect(model.get("show").action_repeat).toBe(SHOW_DEFAULTS.action_repeat);
+  });
+});
+
 describe("the learning pace", () => {
   const dial = () => control<HTMLInputElement>("Learning pace");
   const turn = (stop: number) => {

@@ -69,14 +69,22 @@ FOREIGN = {
     "breakpoint": "put `breakpoint()` on a line of its own",
     "len": "write the length as a constant",
     "sum": "write a `for` loop",
-    "round": "write `floor(x + 0.5)`",
-    "pow": "write `x * x`",
-    "random.random": "write `random(s, i)`",
-    "random.uniform": "write `a + (b - a) * random(s, i)`",
-} | dict.fromkeys(
-    ("random.randrange", "random.randint", "random.choice", "randrange", "randint"), "write `random_int(s, i, n)`"
-)
-"""What to write instead of Python's own functions."""
+    "random": "write `random(s, i)`",
+    "uniform": "write `a + (b - a) * random(s, i)`",
+    "clip": "write `clamp(x, low, high)`",
+    "tan": "write `sin(x) / cos(x)`",
+    "tanh": "write `1.0 - 2.0 / (exp(2.0 * x) + 1.0)`",
+    "where": "write `a if condition else b`",
+    "maximum": "write `max(a, b)`",
+    "minimum": "write `min(a, b)`",
+    "arctan2": "write `atan2(y, x)`",
+    **dict.fromkeys(("atan", "arctan"), "write `atan2(x, 1.0)`"),
+    **dict.fromkeys(("hypot", "norm"), "write `length(x, y)`"),
+    **dict.fromkeys(("round", "rint"), "write `floor(x + 0.5)`"),
+    **dict.fromkeys(("pow", "power", "square"), "write `x * x`"),
+    **dict.fromkeys(("randrange", "randint", "choice", "integers"), "write `random_int(s, i, n)`"),
+}
+"""What to write instead of functions of Python and numpy, by their names without the module's."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
 
 Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable[..., Any], ...]], tuple[Expr, ...]]
@@ -256,7 +264,7 @@ class Expressions:
             raise scope.error(
                 node, f"{name} draws a shape and returns no value", "put it on a line of its own, in `scene`"
             )
-        mend = FOREIGN.get(name) or suggest(
+        mend = FOREIGN.get(name.rpartition(".")[2]) or suggest(
             name, [*LIBRARY, *BUILTIN, *self.reader.source.rules], "define it as a function marked @rule"
         )
         raise scope.error(node, f"{name!r} is not a rule", mend)

@@ -26,6 +26,12 @@ def sign(x):
 
 
 @rule
+def signum(x):
+    """1 for x > 0, -1 for x < 0, else 0: `numpy.sign`."""
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+
+
+@rule
 def length(x, y):
     return sqrt(x * x + y * y)  # noqa: F821  (a built-in of the rules language)
 

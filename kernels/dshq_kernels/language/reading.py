@@ -23,6 +23,7 @@ NUMBERS = ("float", "int", "bool", "u32", "i32")
 BUILTIN = {name: name for name in ("min", "max", "abs", "sqrt", "floor", "hash32", *NUMBERS)}
 BUILTIN |= {"fabs": "abs", "float32": "float", "int32": "i32", "uint32": "u32"}
 WORDS: dict[str, Any] = BUILTIN | LIBRARY  # the words in every rule's scope
+OTHERWISE_IN_NUMPY = {"sign": "signum"}  # what numpy means by a name that is another word here
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Reader:
         if isinstance(node, ast.Attribute):
             owner = self.lookup(node.value, parsed)
             if isinstance(owner, types.ModuleType) and owner.__name__ in ("math", "numpy"):
-                return WORDS.get(node.attr, getattr(owner, node.attr, None))
+                named = OTHERWISE_IN_NUMPY.get(node.attr, node.attr) if owner.__name__ == "numpy" else node.attr
+                return WORDS.get(named, getattr(owner, node.attr, None))
             return getattr(owner, node.attr, None) if isinstance(owner, (type, types.ModuleType)) else None
         if not isinstance(node, ast.Name):
             return None

@@ -70,7 +70,7 @@ export const TERRITORY: DrillTrait = {
     ],
     n_actions: 3 * CHUNKS,
     keys: {},
-    observations: [{ name: "one", scale: 1, unit: "" }],
+    observations: [{ name: "one", scale: 1, unit: "", help: "" }],
     n_obs: 1,
     terms: [{ name: "result", weight: 1, kind: "reward", help: "" }],
     baselines: [],
