@@ -54,9 +54,7 @@ def text(found: dict[str, Any]) -> str:
         f"{found['sides']} side{'s' * (found['sides'] > 1)}, {rate} ticks a second, a decision every "
         f"{found['action_repeat']}, an episode ends after {ticks} ticks ({ticks / rate:g} s)",
     ]
-    explained = [
-        {**row, "meaning": said} for row, said in zip(found["observations"], found["meanings"], strict=True)
-    ]
+    explained = [{**row, "meaning": said} for row, said in zip(found["observations"], found["meanings"], strict=True)]
     for name in ("observations", "actions", "rewards", "state"):
         rows = explained if name == "observations" else found[name]
         lines += ["", f"{name} ({len(rows)})", *_table(rows[:SHOWN])]

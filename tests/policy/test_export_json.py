@@ -60,7 +60,8 @@ def test_the_reader_of_the_page_computes_what_the_policy_computes(reader, tmp_pa
 
 def test_it_names_what_goes_in_and_comes_out():
     drill, said = compile_drill(Ball), to_json(load_policy("ball:bronze"))
-    assert said["observations"] == to_plain(drill.spec.observations)
+    named = to_plain(drill.spec.observations)
+    assert said["observations"] == [{key: row[key] for key in ("name", "scale", "unit")} for row in named]
     assert {"name", "scale", "unit"} == {*said["observations"][0]}
     assert said["actions"] == to_plain(drill.spec.actions) and said["masked"] is False
     assert (said["drill"], said["rules_hash"], said["activation"]) == ("ball", drill.rules_hash, "tanh")
