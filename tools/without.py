@@ -60,18 +60,18 @@ FEATURES = {
     "gate": Feature(
         [
             *("dshq_widget/algorithms/gate", "dshq_widget/contract/faces/gate.py", "js/features/gate"),
-            *("dshq_widget/lessons/gate.py", *lesson("14_the_gate", "gate")),
+            *("dshq_widget/lessons/gate.py", *lesson("19_the_gate", "gate")),
         ],
         {
             PACKAGED: r"\bGATE\b",
             FACES: r"\bGATE\b",
-            LESSONS: r'Lesson\(\s*"14"',
+            LESSONS: r'Lesson\(\s*"\d\d",\s*"gate"',
             "dshq_widget/drills/territory.py": 'algorithm = "gate"',
             CODE: '"gate": ',
             "js/features/page.ts": r"\bgate\b",
             "js/features/worker.ts": r"\bgate\b",
-            "docs/lessons.md": "14_the_gate",
-            "docs/reference/glossary.md": "14_the_gate",
+            "docs/lessons.md": "19_the_gate",
+            "docs/reference/glossary.md": "19_the_gate",
         },
     ),
     "cuda": Feature(
@@ -98,18 +98,18 @@ FEATURES = {
         [
             *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py", "dshq_widget/cli/ingest.py"),
             *("docs/explain/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
-            *lesson("13_world_models", "world_models"),
+            *lesson("18_world_models", "world_models"),
         ],
         {
             PACKAGED: r"\bDREAMER\b",
             FACES: r"\bDREAM\b",
-            LESSONS: r'Lesson\(\s*"13"',
+            LESSONS: r'Lesson\(\s*"\d\d",\s*"world-models"',
             "dshq_widget/drills/paddleball.py": "algorithm_settings = ",
             "dshq_widget/cli/main.py": r"\bingest\b",
             "js/features/page.ts": r"\bdream\b",
             "js/features/worker.ts": r"\bdream\b",
-            "docs/lessons.md": "13_world_models",
-            "docs/reference/glossary.md": "13_world_models",
+            "docs/lessons.md": "18_world_models",
+            "docs/reference/glossary.md": "18_world_models",
         },
     ),
     "spo": Feature(
@@ -144,13 +144,13 @@ FEATURES = {
     "classroom": Feature(
         [
             *("dshq_widget/classroom", "tests/classroom", "docs/classroom", "js/match_replay.ts"),
-            *lesson("18_run_a_class_league", "league", ""),
+            *lesson("23_run_a_class_league", "league", ""),
         ],
         {
             "pyproject.toml": r"dshq_widget\.classroom",
-            "dshq_widget/lessons/table.py": r'Lesson\(\s*"18"',
-            "docs/lessons.md": "18_run_a_class_league",
-            "docs/reference/glossary.md": "18_run_a_class_league",
+            LESSONS: r'Lesson\(\s*"\d\d",\s*"league"',
+            "docs/lessons.md": "23_run_a_class_league",
+            "docs/reference/glossary.md": "23_run_a_class_league",
             "js/build.mjs": "match_replay.ts",
             "tests/harness/costs/table.py": '"classroom"',
             "tests/project/test_imports.py": r'^    "classroom": \{',

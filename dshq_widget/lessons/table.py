@@ -78,6 +78,14 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "05",
+            "network",
+            "what_a_network_is",
+            "What a network is",
+            "A network is a formula with numbers to set; the slope of its error says which way to turn each of them.",
+            WATCH,
+        ),
+        Lesson(
+            "06",
             "policy-gradient",
             "the_policy_gradient",
             "The policy gradient",
@@ -85,7 +93,7 @@ LESSONS: dict[str, Lesson] = {
             WATCH,
         ),
         Lesson(
-            "06",
+            "07",
             "ppo",
             "ppo_the_loss",
             "PPO: the loss",
@@ -93,7 +101,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
-            "07",
+            "08",
             "ppo-loop",
             "ppo_the_loop",
             "PPO: the loop",
@@ -101,7 +109,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
-            "08",
+            "09",
             "shaping",
             "rewards_and_shaping",
             "Rewards and shaping",
@@ -109,7 +117,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "rewards"),
         ),
         Lesson(
-            "09",
+            "10",
             "self-play",
             "self_play_and_elo",
             "Self-play and Elo",
@@ -117,7 +125,7 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "ghost", "training", "status", "headline", "league"),
         ),
         Lesson(
-            "10",
+            "11",
             "experiment",
             "an_honest_experiment",
             "An honest experiment",
@@ -125,7 +133,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
-            "11",
+            "12",
             "exploration",
             "exploration",
             "Exploration",
@@ -133,7 +141,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
-            "12",
+            "16",
             "search",
             "search",
             "Search",
@@ -141,7 +149,7 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "futures", "mind", "headline", "status", "training"),
         ),
         Lesson(
-            "13",
+            "18",
             "world-models",
             "world_models",
             "World models",
@@ -149,7 +157,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "dream"),
         ),
         Lesson(
-            "14",
+            "19",
             "gate",
             "the_gate",
             "The gate",
@@ -157,7 +165,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "gate"),
         ),
         Lesson(
-            "15",
+            "20",
             "drill",
             "write_your_own_drill",
             "Write your own drill",
@@ -165,7 +173,7 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "rewards"),
         ),
         Lesson(
-            "16",
+            "21",
             "gymnasium",
             "any_gymnasium_environment",
             "Any Gymnasium environment",
@@ -173,7 +181,7 @@ LESSONS: dict[str, Lesson] = {
             WATCH,
         ),
         Lesson(
-            "17",
+            "22",
             "speed",
             "why_it_is_fast",
             "Why it is fast",
@@ -181,7 +189,7 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "training", "pace", "status", "headline"),
         ),
         Lesson(
-            "18",
+            "23",
             "league",
             "run_a_class_league",
             "Run a class league",

@@ -15,8 +15,8 @@ from tools.site import documents, drill_pages, matches
         (
             "docs/reference/rules.md",
             "reference/rules.md",
-            "../../notebooks/15_write_your_own_drill.ipynb",
-            "../lessons/15_write_your_own_drill.md",
+            "../../notebooks/20_write_your_own_drill.ipynb",
+            "../lessons/20_write_your_own_drill.md",
         ),
         (
             "docs/reference/rules.md",
