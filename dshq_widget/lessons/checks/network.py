@@ -161,9 +161,7 @@ def _network(network: Callable[..., Any]) -> list[str]:
         try:
             answer = network(weights.copy(), x.copy())
         except ValueError as error:
-            return [
-                f"Shapes do not fit: {error}. `np.outer(x, w)` is a row for each place, a column for each unit."
-            ]
+            return [f"Shapes do not fit: {error}. `np.outer(x, w)` is a row for each place, a column for each unit."]
         if answer is None:
             return ["`network` returns nothing: end it with `return`."]
         w, b, v = weights.T

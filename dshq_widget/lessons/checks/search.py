@@ -1,4 +1,4 @@
-"""Lesson search: futures of a state, their weights, what is learned from them, and which of them go on."""
+"""Lesson search: futures of a state, their weights, and which of them go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshots import RNG_KEY, Snapshots
 
-DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and learned from."
+DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and drawn anew."
 
 PLANS = np.array([[1] * 25, [0] * 25, [0, 1] * 12 + [0], [1, 1, 0] * 8 + [1]])
 GAINS = np.array([3.0, 1.0, 2.0, 5.0, 4.5, 0.0])
@@ -22,8 +22,6 @@ def missing(
     *,
     weights: Callable[..., Any] | None = None,
     effective: Callable[..., Any] | None = None,
-    target: Callable[..., Any] | None = None,
-    learned: Callable[..., Any] | None = None,
     resampled: Callable[..., Any] | None = None,
 ) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
@@ -31,8 +29,6 @@ def missing(
         "futures": (futures, _futures),
         "weights": (weights, _weights),
         "effective": (effective, _effective),
-        "target": (target, _target),
-        "learned": (learned, _learned),
         "resampled": (resampled, _resampled),
     }
     asked = {name: pair for name, pair in given.items() if pair[0] is not None}
@@ -168,67 +164,9 @@ def _effective(effective: Callable[..., Any]) -> str | None:
     return None
 
 
-def _target(target: Callable[..., Any]) -> str | None:
-    for first, shares in (
-        (np.array([0, 1, 1, 0]), np.array([0.1, 0.2, 0.4, 0.3])),
-        (np.array([1, 1, 1]), np.array([0.2, 0.3, 0.5])),
-        (np.array([0, 0]), np.array([0.5, 0.5])),
-    ):
-        answer, wanted = target(first.copy(), shares.copy()), shares[first == 1].sum()
-        if answer is None:
-            return "`target` returns nothing: end it with `return` and the number."
-        if np.shape(answer) != ():
-            return f"`target` gives one number, the weight behind action 1; got shape {np.shape(answer)}."
-        if abs(float(answer) - wanted) < 1e-9:
-            continue
-        if abs(float(answer) - shares[first == 0].sum()) < 1e-9:
-            return "That is the weight behind action 0; give that behind action 1."
-        if abs(float(answer) - np.mean(first)) < 1e-9:
-            return "That counts the futures. Add up their weights."
-        return (
-            f"Futures that begin with {first.tolist()} and weigh {shares.tolist()} give {wanted:.2f}; yours gives "
-            f"{float(answer):.2f}."
-        )
-    return None
-
-
-def _learned(learned: Callable[..., Any]) -> str | None:
-    rng = np.random.default_rng(2)
-    seen, targets, w = rng.normal(size=(6, 4)), rng.random(6), np.array([0.3, -0.5, 0.1, 0.8])
-    kept = w.copy()
-    answer = learned(w, seen.copy(), targets.copy(), 0.5)
-    if answer is None:
-        return "`learned` returns nothing: end it with `return` and the new numbers."
-    answer = np.asarray(answer, float)
-    if answer.shape != (4,):
-        return f"Four numbers go in and four come out; got shape {answer.shape}."
-    gradient = slope(kept, seen, targets)
-    if np.allclose(answer, kept - 0.5 * gradient):
-        if np.allclose(learned(kept.copy(), seen, targets), kept - gradient):
-            return None
-        return "Without a `rate` it should be 1."
-    if np.allclose(answer, kept):
-        return "The numbers stay as they are. Take a step against the gradient."
-    if np.allclose(answer, kept + 0.5 * gradient):
-        return "That is a step up the gradient: the policy would come to say the opposite of what search says."
-    if np.allclose(answer, kept - 0.5 * len(seen) * gradient):
-        return "That is the sum over the decisions; take the mean, or the step grows with their number."
-    if np.allclose(answer, kept - gradient):
-        return "The `rate` changes nothing."
-    return (
-        f"From {kept.tolist()} with rate 0.5 it should come to {np.round(kept - 0.5 * gradient, 3).tolist()}; yours "
-        f"comes to {np.round(answer, 3).tolist()}. The probability is 1 / (1 + exp(-(seen @ w)))."
-    )
-
-
-def slope(w: NDArray[Any], seen: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-    """The gradient of the mean cross entropy of p = sigmoid(seen @ w) with the targets, `[4]`."""
-    return ((1 / (1 + np.exp(-(seen @ w))) - targets)[:, None] * seen).mean(0)
-
-
 def _resampled(resampled: Callable[..., Any]) -> str | None:
     kept, state = cartpole()
-    rng, rounds = np.random.default_rng(5), 60
+    rng, rounds = np.random.default_rng(5), 100
     n, counts = len(GAINS), np.zeros(len(GAINS))
     made = kept.simulate_batch(np.full(n, state), np.arange(n)[:, None] % 2)
     for k in range(n):  # six states that can be told apart

@@ -1,6 +1,6 @@
 import numpy as np
 
-from dshq_widget.lessons.checks.search import slope, softmax
+from dshq_widget.lessons.checks.search import softmax
 from tests.lessons.attempts import Attempts
 
 
@@ -80,23 +80,6 @@ def unsafe(gains, temperature):
     return powers / powers.sum()
 
 
-def target(first, shares):
-    return shares[first == 1].sum()
-
-
-def learned(w, seen, targets, rate=1.0, way=-1.0):
-    return w + way * rate * slope(w, seen, targets)
-
-
-def by_loop(w, seen, targets, rate=1.0):
-    step = [0.0] * 4
-    for o, q in zip(seen, targets, strict=True):
-        p = np.exp(o @ w) / (1 + np.exp(o @ w))
-        for k in range(4):
-            step[k] += (p - q) * o[k] / len(seen)
-    return [w[k] - rate * step[k] for k in range(4)]
-
-
 def resampled(kept, ids, first, gains, temperature, rng, *, shares=softmax, keyed=True, released=True, along=True):
     n = len(ids)
     parents = rng.choice(n, n, p=shares(gains, temperature))
@@ -154,10 +137,6 @@ def both(shares, count):
     return {"weights": shares, "effective": count}
 
 
-def steps(value, change):
-    return {"target": value, "learned": change}
-
-
 ATTEMPTS = {
     "futures": Attempts(
         by_name(
@@ -204,31 +183,6 @@ ATTEMPTS = {
         {
             "sums of differences": both(by_differences, lambda shares: 1 / (shares @ shares)),
             "logarithms": both(by_logarithms, lambda shares: shares.sum() ** 2 / np.dot(shares, shares)),
-        },
-    ),
-    "learning": Attempts(
-        {
-            "half": steps(lambda first, shares: 0.5, learned),
-            "weight of the others": steps(lambda first, shares: shares[first == 0].sum(), learned),
-            "counts": steps(lambda first, shares: np.mean(first), learned),
-            "the mean weight": steps(lambda first, shares: shares[first == 1].mean() if first.any() else 0.0, learned),
-            "a list": steps(lambda first, shares: shares * first, learned),
-            "no target is returned": steps(lambda first, shares: None, learned),
-            "stays": steps(target, lambda w, seen, targets, rate=1.0: w),
-            "up the gradient": steps(target, lambda *given: learned(*given, way=1.0)),
-            "the sum": steps(target, lambda w, seen, *rest: w - len(seen) * (w - learned(w, seen, *rest))),
-            "no rate": steps(target, lambda w, seen, targets, rate=1.0: learned(w, seen, targets)),
-            "another rate": steps(target, lambda w, seen, targets, rate=0.1: learned(w, seen, targets, rate)),
-            "nothing is returned": steps(target, lambda *given: None),
-            "the gradient": steps(target, lambda w, seen, targets, rate=1.0: slope(w, seen, targets)),
-            "no probability": steps(
-                target, lambda w, seen, targets, rate=1.0: w - rate * ((seen @ w - targets) @ seen) / len(seen)
-            ),
-            "one number": steps(target, lambda *given: float(learned(*given).sum())),
-        },
-        {
-            "a dot product and a loop": steps(lambda first, shares: float(first @ shares), by_loop),
-            "a count with weights": steps(lambda first, shares: np.bincount(first, shares, 2)[1], learned),
         },
     ),
     "resampled": Attempts(
