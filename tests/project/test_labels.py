@@ -19,6 +19,7 @@ SOURCES = [
     *(path for path in (ROOT / "js").rglob("*.ts") if "tests" not in path.parts),
     *(ROOT / "dshq_widget" / "contract").rglob("*.py"),
     *(ROOT / "dshq_widget" / "widget").rglob("*.py"),
+    *(ROOT / "dshq_widget" / "algorithms").rglob("*.py"),  # their charts
 ]
 TEMPLATES = ROOT / "dshq_widget" / "classroom" / "templates"
 
