@@ -15,8 +15,11 @@ STUDENTS = f"dshq-lessons-{__version__}.zip"
 OFFLINE = f"dshq-lessons-offline-{__version__}.zip"
 _STUDENTS_NOTE = """The lessons of DrillSergeantHQ {version}, as notebooks.
 
-    pip install "dshq-widget[lab,torch]=={version}"     or the wheel that your instructor gives you
+    pip install "dshq-widget[lab,torch,gym,classroom]=={version}"
     jupyter lab {first}
+
+That is for Linux. Until the package is on an index, the wheel that your instructor gives you takes the place of its
+name. On Windows or macOS use your class's hub, or the offline lessons, which need only a browser.
 
 Work through the notebooks in the order of their numbers. Each exercise has a check that says what is still missing.
 """
