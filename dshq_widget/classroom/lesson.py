@@ -33,10 +33,35 @@ def missing(
     """What is wrong with the functions of the first and the second exercise, as far as they are given."""
     found: list[str] = []
     if points is not None:
-        found += _points(points(blocks), table)
+        found += _points(points(blocks), table) or _other_points(points, blocks)
     if ratings is not None:
-        found += _ratings(ratings(*_mixed(table)), table)
+        found += _ratings(ratings(*_mixed(table)), table) or _other_ratings(ratings)
     return found
+
+
+def _other_points(points: Callable[[Sequence[Block]], dict[str, float]], blocks: Sequence[Block]) -> list[str]:
+    """A function that reads the table passes until the blocks are others."""
+    turned = [block._replace(wins=block.losses, losses=block.wins) for block in blocks[1:]]
+    wanted: dict[str, float] = {}
+    for block in turned:
+        wanted[block.first] = wanted.get(block.first, 0.0) + block.wins + block.draws / 2
+        wanted[block.second] = wanted.get(block.second, 0.0) + block.losses + block.draws / 2
+    mine = points(turned)
+    if all(abs(mine.get(name, 0.0) - made) < 1e-9 for name, made in wanted.items()):
+        return []
+    return ["Right for this table, and wrong for other blocks: add up the blocks that the function is given."]
+
+
+def _other_ratings(ratings: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> list[str]:
+    """The same for ratings, on a table of three that was made up."""
+    matches = np.array([[0.0, 40.0, 20.0], [40.0, 0.0, 60.0], [20.0, 60.0, 0.0]])
+    won = np.array([[0.0, 10.0, 4.0], [30.0, 0.0, 27.0], [16.0, 33.0, 0.0]])
+    mixed, played = elo.with_draws(won, matches, np.array([False, True, True]))
+    wanted, _ = elo.ratings(won, matches, np.array([1000.0, np.nan, np.nan]))
+    found = np.asarray(ratings(played, mixed.sum(axis=1)), np.float64)
+    if found.shape == wanted.shape and np.abs(found - wanted).max() < CLOSE:
+        return []
+    return ["Right for this table, and wrong for another one: compute from the games and points that are given."]
 
 
 def _points(mine: Any, table: Table) -> list[str]:

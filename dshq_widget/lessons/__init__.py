@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+import traceback
+from pathlib import Path
 from typing import Any
 
 from dshq_widget.contract.torch_needed import need_torch, torch_missing
@@ -35,8 +38,18 @@ def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
     try:
         missing = module.missing(*answer, **named)
     except Exception as error:  # whatever somebody's own function raises
-        missing = [f"the check of your answer ended with {type(error).__name__}: {error}"]
+        missing = [f"the check of your answer ended with {type(error).__name__}: {error}{_where(error)}"]
     return Verdict(tuple(missing), module.DONE)
+
+
+def _where(error: Exception) -> str:
+    """The innermost line of an error's traceback that stands in no module of a package: one of the student's own."""
+    lines = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.line and not frame.filename.startswith((str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix))
+    ]
+    return f", in your line {lines[-1].lineno}: `{lines[-1].line}`" if lines else ""
 
 
 def seconds(wanted: float) -> float:

@@ -183,11 +183,17 @@ def _bounds(bounds: Callable[..., Any]) -> list[str]:
                 f"For the values {VALUES.tolist()}, counts {counts.tolist()}, t = 20 and c = 0.7 it should give "
                 f"{np.round(upper(VALUES, counts, t, c), 3).tolist()}."
             ]
-        counts[1] = 0
+        counts[1], t = 0, 10  # as many plays as the counts say
         try:
             answer = np.asarray(bounds(VALUES.copy(), counts.copy(), t, c), float)
         except ZeroDivisionError:
             return ["A machine that was never played makes it divide by 0. Its bound is infinite: `np.inf`."]
-        if not np.isposinf(answer[1]) or not same(answer[counts > 0], upper(VALUES, counts, t, c)[counts > 0]):
+        if not np.isposinf(answer[1]):
             return [f"A machine that was never played has an infinite bound; here it is {answer[1]:.3g}."]
+        wanted = upper(VALUES, counts, t, c)
+        if not same(answer[counts > 0], wanted[counts > 0]):
+            return [
+                "Where one machine was never played, the bounds of the others are wrong: they should be "
+                f"{np.round(wanted[counts > 0], 3).tolist()} and are {np.round(answer[counts > 0], 3).tolist()}."
+            ]
     return []

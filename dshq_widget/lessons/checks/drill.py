@@ -10,7 +10,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 
 ROCK = 0.35
-INSIDE, OUTSIDE = 0.98 * ROCK, 1.02 * ROCK
+INSIDE, OUTSIDE = (0.98 * ROCK, 0.0, 0.5 * ROCK), (1.02 * ROCK, 2.0 * ROCK)
 """Distances from the middle at which the rock of the exercise hits and does not."""
 SLACK = 0.02
 """By which the rock in the picture may be smaller or larger than the one that hits."""
@@ -40,24 +40,28 @@ def missing(drill: object) -> list[str]:
             else 'Nothing costs anything yet: `rewards = {"star": 1.0, "hit": -0.1}` and a rule `hit` beside `star`.'
         ]
     game = compiled.game()
-    tiles = game.new(2)
+    distances = (*INSIDE, *OUTSIDE)
+    tiles = game.new(len(distances))
     angle = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
-    for tile, radius in enumerate((INSIDE, OUTSIDE)):
+    for tile, radius in enumerate(distances):
         tiles["x"][tile], tiles["y"][tile] = radius * np.cos(angle), radius * np.sin(angle)
     tiles["star_x"], tiles["star_y"] = 1.0, 0.8
     names = [term.name for term in compiled.spec.terms]
     weights = np.array([paid.get(name, 0.0) * (name != "star") for name in names])
-    inside, outside = np.einsum("tkl,k->tl", game.terms(tiles)[:, 0], weights)
+    charged = np.einsum("tkl,k->tl", game.terms(tiles)[:, 0], weights)
+    inside, outside = charged[: len(INSIDE)], charged[len(INSIDE) :]
     found = []
     if (inside > 0).any():
         found.append("To be hit brings something. Its weight in `rewards` has to be below zero.")
     elif not (inside < 0).all():
+        missed = next(at for at, row in zip(INSIDE, inside, strict=True) if not (row < 0).all())
         found.append(
-            f"Some ships {INSIDE:.3f} from the middle are not charged: the way to it is `length(s.x[i], s.y[i])`, and "
+            f"Some ships {missed:.3f} from the middle are not charged: the way to it is `length(s.x[i], s.y[i])`, and "
             f"that is less than ROCK = {ROCK} there."
         )
     if (outside != 0).any():
-        found.append(f"Some ships {OUTSIDE:.3f} from the middle are hit, and the rock ends at {ROCK}.")
+        hit = next(at for at, row in zip(OUTSIDE, outside, strict=True) if (row != 0).any())
+        found.append(f"Some ships {hit:.3f} from the middle are hit, and the rock ends at {ROCK}.")
     tiles["caught"] = 2.0
     if not (game.terms(tiles)[:, 0, names.index("star")] == 2.0).all():
         found.append("`star` no longer pays for every star: leave it as it is in `Comet`.")

@@ -123,11 +123,13 @@ def _band(band: Callable[[Sequence[float], Sequence[float]], Any]) -> list[str]:
 
 
 def _claims(holds: Mapping[str, bool | None]) -> list[str]:
-    found = []
-    for letter, claim in CLAIMS.items():
-        said = holds.get(letter)
-        if said is None:
-            found.append(f"({letter}) is not decided yet.")
-        elif bool(said) != claim.holds:
-            found.append(f"Look at ({letter}) again: {claim.hint}")
-    return found
+    if undecided := [letter for letter in CLAIMS if holds.get(letter) is None]:
+        return [f"({letter}) is not decided yet." for letter in undecided]
+    wrong = sum(bool(holds[letter]) != claim.holds for letter, claim in CLAIMS.items())
+    if not wrong:
+        return []
+    what = "one of them is" if wrong == 1 else f"{wrong} of them are"
+    return [
+        f"Of the {len(CLAIMS)} claims {what} judged wrong. Which, the numbers say. What to look at:",
+        *(f"({letter}) {claim.hint}" for letter, claim in CLAIMS.items()),
+    ]

@@ -120,6 +120,10 @@ def _td_update(td_update: Callable[..., Any]) -> list[str]:
         return hint(changed[cell], slips) or [
             f"The value should move by {alpha * wanted:.3f}; it moved by {changed[cell]:.3f}."
         ]
+    again = VALUES.copy()
+    wanted = 1.0 + 0.3 * VALUES[0] - VALUES[2]
+    if not same(td_update(again, 2, 1.0, 0, 0.6, 0.3), wanted) or not same(again[2], VALUES[2] + 0.6 * wanted):
+        return [f"Right for alpha = {alpha} and gamma = {GAMMA}, wrong for others: is a number written into it?"]
     return []
 
 
@@ -160,6 +164,8 @@ def _bellman(bellman: Callable[..., Any]) -> list[str]:
             f"On a maze of six cells it should give {np.round(ended(worth.mean(1)), 3).tolist()}; it gives "
             f"{np.round(np.asarray(answer, float), 3).tolist()}."
         ]
+    if not same(bellman(VALUES.copy(), AFTER, TARGET, 0.3), ended(expected(VALUES, 0.3).mean(1))):
+        return [f"Right for gamma = {GAMMA}, wrong for gamma = 0.3: is a number written into it?"]
     return []
 
 

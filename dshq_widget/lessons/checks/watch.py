@@ -24,13 +24,17 @@ def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]
     """The first case that the function still gets wrong; fixing it often fixes the others."""
     if not callable(good_since):
         return [f"Give the function itself, `check('watch', good_since)`; this is {type(good_since).__name__}."]
-    for values, wanted, why in CASES:
-        given = good_since(list(TIMES), list(values), LEVEL)
-        if given != wanted or (given is None) != (wanted is None):
-            return [
-                f"For the times {list(TIMES)} and the values {list(values)}, level {LEVEL}, it gives {given!r} and "
-                f"should give {wanted!r}. {why}"
-            ]
+    for scale in (1.0, 2.0):  # other levels and times as well
+        times, level = [scale * time for time in TIMES], scale * LEVEL
+        for values, first, why in CASES:
+            wanted = None if first is None else scale * first
+            scaled = [scale * value for value in values]
+            given = good_since(list(times), list(scaled), level)
+            if given != wanted or (given is None) != (wanted is None):
+                return [
+                    f"For the times {times} and the values {scaled}, level {level}, it gives {given!r} and "
+                    f"should give {wanted!r}. {why}"
+                ]
     try:
         nothing = good_since([], [], LEVEL)
     except (IndexError, ValueError) as error:
