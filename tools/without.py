@@ -124,17 +124,17 @@ FEATURES = {
         [
             *("dshq_widget/learning/league", "dshq_widget/contract/faces/league.py"),
             *("js/features/league", "js/trainer/league"),
-            *lesson("09_self_play_and_elo", "self_play"),
+            *lesson("10_self_play_and_elo", "self_play"),
         ],
         {
             "dshq_widget/learning/competitions.py": r"\bLEAGUE\b",
             FACES: r"\bLEAGUE\b",
             "tools/tables.py": r'learning\.league|"(?:GUARD|FALL|LEAGUE)": ',
-            LESSONS: r'Lesson\(\s*"09"|^ {16}"league",$',
+            LESSONS: r'Lesson\(\s*"\d\d",\s*"self-play"|^ {16}"league",$',
             "js/features/page.ts": r"\bleague\b",
             "js/trainer/competitions.ts": r"^import .*\bleague\b|^  league,$",
-            "docs/lessons.md": "09_self_play_and_elo",
-            "docs/reference/glossary.md": "09_self_play_and_elo",
+            "docs/lessons.md": "10_self_play_and_elo",
+            "docs/reference/glossary.md": "10_self_play_and_elo",
         },
     ),
     "coach": Feature(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dshq_widget import drills
 from dshq_widget.lessons import LESSONS
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,8 @@ ELSEWHERE = {
     "somebody's article": ("Faulty reward functions in the wild",),
 }
 """Labels of other programs, by whose they are."""
-KNOWN = {label for labels in ELSEWHERE.values() for label in labels} | {row.title for row in LESSONS.values()}
+TITLES = {row.title for row in LESSONS.values()} | {drill.title or name for name, drill in drills.drills.items()}
+KNOWN = {label for labels in ELSEWHERE.values() for label in labels} | TITLES
 
 _TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.)*)\'|`((?:[^`\\]|\\.)*)`')
 _ITALIC = re.compile(r"(?<![*\w])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\*)")
