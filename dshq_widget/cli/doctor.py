@@ -19,6 +19,7 @@ import psutil
 from dshq_kernels.simd import shipped
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
+from dshq_kernels.simd.releases import series
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.cli.doctor_gpu import gpu
 from dshq_widget.contract import supported
@@ -103,7 +104,7 @@ def _python() -> Check:
 
 def _ranged(name: str, version: str) -> Check:
     """A release of what is asked for in a range."""
-    ok = supported.series(version) >= supported.OLDEST[name]
+    ok = series(version) >= supported.OLDEST[name]
     return name, ok, f"{version} ({supported.bounds(name)})", supported.advice(name, version)
 
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from types import FrameType
 
 from dshq_widget.system import processes
+from dshq_widget.system.ending import SIGNALS
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
 """When the process is ended by force, and how often the signal is sent again until then."""
 

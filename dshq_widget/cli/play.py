@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
 import webbrowser
 
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.system.ending import Told
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_server import serve
 
@@ -30,18 +29,12 @@ def play(
     As soon as it answers, its address is the last line of stdout; with `as_json` that is {url, drill}, which is what is
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
     """
-    told = threading.Event()
-    before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with DrillWidget(drill, policy=policy, algorithm=algorithm, engine=engine) as widget:
-            server = serve(widget, port)
-            said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
-            print(json.dumps(said) if as_json else server.url, flush=True)
-            if browser:
-                webbrowser.open(server.url)
-            told.wait()
-            server.close()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with Told() as told, DrillWidget(drill, policy=policy, algorithm=algorithm, engine=engine) as widget:
+        server = serve(widget, port)
+        said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
+        print(json.dumps(said) if as_json else server.url, flush=True)
+        if browser:
+            webbrowser.open(server.url)
+        told.wait()
+        server.close()
     return said

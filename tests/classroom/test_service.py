@@ -23,6 +23,7 @@ from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
+from tests.harness.apart import TESTS
 from tests.harness.class_league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
 from tests.harness.recount import recount, results
 
@@ -242,6 +243,18 @@ def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, u
     with Service(store, per_minute=3) as service:
         crowd(service, store, accounts, uploads, tmp_path / "sprung")
     store.close_connections()
+
+
+def test_on_a_system_without_posix_it_serves_until_it_is_told_to_end(tmp_path: Path):
+    environment = os.environ | {"PYTHONPATH": str(TESTS / "harness" / "processes" / "windows")}
+    process, port = serving(f"sqlite:///{tmp_path}/league.db", environment)
+    try:
+        assert Person(port).ask("GET", "/login")[0] == 200
+        process.terminate()
+        assert process.wait(300) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
 
 
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)

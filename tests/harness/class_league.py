@@ -71,10 +71,10 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
 
-def serving(database: str) -> tuple[subprocess.Popen, int]:
+def serving(database: str, environment: dict[str, str] | None = None) -> tuple[subprocess.Popen, int]:
     """`dshq league serve` as a process, once it says where it is, and its port."""
     command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", database]
-    process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
     found = re.search(r"The league is at http://127\.0\.0\.1:(\d+)", process.stdout.readline())
     assert found
     return process, int(found[1])

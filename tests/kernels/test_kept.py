@@ -17,8 +17,9 @@ from dshq_kernels.simd import folders, kept
 
 KERNELS = Path(kept.__file__).parents[1]
 CHILD = """
-import json, sys
+import json, numba, sys
 sys.path.insert(0, sys.argv[1])
+numba.__version__ = sys.argv[2] or numba.__version__
 from numba.core import event
 compiled = []
 
@@ -57,11 +58,13 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def child(folder: Path, cache: Path, **variables: str) -> tuple[list[int], list[str], Path]:
-    """Call `caller(1)` and `alone(1)` of the copy in a process: results, what was compiled, the caller's folder."""
+def child(folder: Path, cache: Path, numba: str = "", **variables: str) -> tuple[list[int], list[str], Path]:
+    """Call `caller(1)` and `alone(1)` of the copy in a process, under another version of numba if one is named:
+    results, what was compiled, the caller's folder.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder)],
+        [sys.executable, "-c", CHILD, str(folder), numba],
         env=environment | {"DSHQ_CACHE_DIR": str(cache)} | variables,
         cwd=folder,
         capture_output=True,
@@ -114,6 +117,18 @@ def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two):
     assert results == [30, 6], "a function that calls what was edited, through a third file, is not stale"
     assert "alone" not in compiled and other != place
     assert child(first, cache) == ([20, 6], [], place), "the first copy has its own still"
+
+
+def test_a_newer_numba_keeps_its_code_its_own_way_apart_for_each_version_of_the_sources(two):
+    first, _, cache = two
+    results, compiled, place = child(first, cache, "0.99.1")
+    assert results == [20, 6] and "caller" in compiled
+    assert place.parent.parent == cache and place.parent.name.startswith("numba-")
+    assert child(first, cache, "0.99.1") == ([20, 6], [], place)
+    called = first / "dshq_kernels" / "network" / "called.py"
+    called.write_text(called.read_text().replace("x + 1", "x + 2"))
+    results, _, other = child(first, cache, "0.99.1")
+    assert results == [30, 6] and other != place, "what calls an edited function is not stale"
 
 
 def test_a_folder_that_cannot_be_written_is_begun_with(two, tmp_path):

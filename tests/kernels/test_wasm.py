@@ -12,12 +12,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import llvmlite.binding as llvm
-import numba
 import pytest
 
 from dshq_kernels.backends import wasm
 from dshq_kernels.backends.wasm_module import Reader, linked, signed, unsigned
-from dshq_kernels.backends.wasm_numba import FEATURES, NUMBA, TRIPLE, known
+from dshq_kernels.backends.wasm_target import FEATURES, TRIPLE
 from dshq_widget.cli.drill_argument import drill as drill_of
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
@@ -148,16 +147,28 @@ def test_pages_that_ask_at_once_wait_for_one_compiler(own_cache, monkeypatch):
     assert len(begun) == 1
 
 
-def test_another_numba_is_refused_with_a_sentence():
-    assert known(numba.__version__) == "" and known(f"{NUMBA[-1]}.7") == ""
-    bent = "import numba, sys; numba.__version__ = '0.99.1'"
-    run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
-    work = json.dumps({"module": "json", "names": []})
-    run = subprocess.run(
-        [sys.executable, "-c", f"{bent}; {run_it}"], input=work, capture_output=True, text=True, timeout=300
-    )
-    assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr == known("0.99.1") + "\n" and "this is numba 0.99.1" in run.stderr
+def test_a_newer_numba_is_tried_and_where_its_inside_has_changed_a_sentence_says_what_to_do(tmp_path):
+    head = "import numpy as np\nfrom numba import carray, cfunc, types\n"
+    head += "from dshq_kernels.backends.lanes import pointer\n@cfunc(types.void(types.int64))\n"
+    (tmp_path / "double.py").write_text(f"{head}def double(at):\n    carray(pointer(at), 1, np.float64)[0] *= 2.0\n")
+
+    def made(change: str) -> subprocess.CompletedProcess:
+        bent = f"import numba, sys; numba.__version__ = '0.99.1'; from numba.core import codegen; {change}"
+        run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
+        return subprocess.run(
+            [sys.executable, "-c", f"{bent}; {run_it}"],
+            input=json.dumps({"module": "double", "names": ["double"]}),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    same = made("pass")
+    assert same.returncode == 0 and len(json.loads(same.stdout)) == 2, same.stderr
+    other = made("del codegen.JITCPUCodegen")
+    assert other.returncode == 1 and other.stdout == ""
+    assert "with numba 0.99.1 it failed" in other.stderr and "pip install 'numba==0.68.*'" in other.stderr
 
 
 def test_code_that_webassembly_cannot_run_is_refused_with_the_reason(own_cache, tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import hatch_build
-from dshq_kernels.backends.wasm_numba import NUMBA
 from dshq_widget.contract.version import __version__
 from tools import machine_code
 
@@ -113,7 +112,6 @@ def test_a_wheel_carries_the_learner_as_webassembly(wheel: Path, request: pytest
     found = [name for name in archive.namelist() if name.endswith(".wasm")]
     assert len(found) == (0 if quick else len(hatch_build.MODULES))
     assert all(archive.read(name).startswith(b"\0asm") for name in found)
-    assert NUMBA[-1] == hatch_build.NUMBA, "the build asks for the newest numba that the back end knows"
 
 
 def test_what_came_with_a_wheel_is_not_compiled_again(wheel: Path, tmp_path: Path, request: pytest.FixtureRequest):

@@ -22,6 +22,8 @@ NAMES = {
     "signal": {"SIGKILL", "SIGSTOP", "SIGHUP", "pthread_kill", "pthread_sigmask", "CTRL_C_EVENT"},
     "socket": {"AF_UNIX"},
 }
+METHODS = {"add_signal_handler", "remove_signal_handler"}
+"""Of asyncio's loops."""
 BEGINNINGS = {"os": ("sched_", "posix_", "spawn")}
 ARGUMENTS = {"pass_fds", "preexec_fn", "process_group", "start_new_session", "creationflags"}
 FORMS = ("board", "locks", "memory", "priority", "processes")
@@ -33,6 +35,8 @@ def named(text: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             modules = [name.name for name in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             yield from ((node.lineno, module) for module in modules if module in MODULES)
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS:
+            yield node.lineno, node.attr
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module = node.value.id
             if node.attr in NAMES.get(module, ()) or node.attr.startswith(BEGINNINGS.get(module, ("\0",))):
@@ -55,6 +59,7 @@ def test_nothing_else_names_what_only_some_systems_have():
 def test_such_names_are_found():
     names = ("fcntl", "os.fork", "os.sched_yield", "signal.SIGKILL", "socket.AF_UNIX", "pass_fds=")
     text = "import fcntl\nos.fork()\nos.sched_yield()\nsignal.SIGKILL\nsocket.AF_UNIX\nPopen(pass_fds=[])\nos.getpid()"
+    assert list(named("loop().add_signal_handler(2)")) == [(1, "add_signal_handler")]
     assert sorted(named(text)) == list(enumerate(names, 1))
 
 

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import llvmlite.binding as llvm
 import numba
 
 from dshq_kernels.backends.cpu import verb_names
 from dshq_kernels.backends.machine_code import optimised
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.backends.wasm_module import linked
-from dshq_kernels.backends.wasm_numba import TRIPLE, features
+from dshq_kernels.backends.wasm_target import TRIPLE, features, machine_for
 from dshq_kernels.simd.folders import cache_dir, write_whole
 from dshq_kernels.simd.kept import SOURCES
 
@@ -72,15 +71,7 @@ def _path(of: Sequence[Any], names: Sequence[str], data_at: int) -> Path:
 
 def _object_of(source: str, names: Sequence[str], relaxed: bool) -> bytes:
     """An object file of LLVM code; only `names` can be called."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        target = llvm.Target.from_triple(TRIPLE)
-    except RuntimeError as error:
-        raise RuntimeError(f"this llvmlite ({llvmlite.__version__}) cannot write WebAssembly: {error}") from error
-    machine = target.create_target_machine(
-        cpu="generic", features=features(relaxed), opt=3, reloc="static", codemodel="default"
-    )
+    machine = machine_for(features(relaxed))
     return machine.emit_object(optimised(source, machine, TRIPLE, names, slp=True))
 
 

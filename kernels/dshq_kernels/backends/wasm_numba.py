@@ -4,11 +4,9 @@
 
 The first may use 128-bit vectors, the second also relaxed SIMD. numba lowers every function once for both.
 
-The only file that reaches into numba's compiler (simd/shipped.py reaches into its cache). In this process numba lowers
-every function for wasm32 instead of the processor, from types to memory layout, keeps the LLVM code as it is, and
-neither runs nor caches anything; the whole is optimised once, by LLVM, for WebAssembly. A process of its own, because
-what numba has compiled for the processor cannot be compiled again, and because nobody else shall see a numba that is
-bent like this.
+In this process numba lowers every function for wasm32 (bent_numba.py); the whole is optimised once, by LLVM, for
+WebAssembly. A process of its own, because what numba has compiled for the processor cannot be compiled again, and
+because nobody else shall see a numba that is bent like this.
 """
 
 from __future__ import annotations
@@ -23,14 +21,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import caching, codegen
 
-NUMBA = ("0.65", "0.66", "0.67", "0.68")
-"""The series of numba releases whose compiler this file knows: 0.68 by the tests, of the others one drill's bits were
-compared. 0.61 does not work: its LLVM has no opaque pointers."""
-TRIPLE = "wasm32-unknown-unknown"
-FEATURES = "+simd128,+bulk-memory,+bulk-memory-opt,+nontrapping-fptoint,+sign-ext,+mutable-globals"
-RELAXED = "+relaxed-simd"
+from dshq_kernels.backends.wasm_target import TRIPLE, Refused, features, machine_for
+from dshq_kernels.simd import releases
+
 NO_COUNTS = """
 define linkonce_odr void @NRT_incref(ptr %0) alwaysinline { ret void }
 define linkonce_odr void @NRT_decref(ptr %0) alwaysinline { ret void }
@@ -44,82 +38,13 @@ OWN = {"llvm.fma.v16f32": "fused", "llvm.minnum.v16f32": "least", "llvm.maxnum.v
 WIDE, QUARTER = "<16 x float>", "<4 x float>"
 
 
-class Refused(Exception):
-    """A sentence for whoever asked."""
-
-
-def features(relaxed: bool) -> str:
-    """LLVM's names of what the module may use: 128-bit vectors, or also the relaxed ones."""
-    return f"{FEATURES},{RELAXED}" if relaxed else FEATURES
-
-
-def known(version: str) -> str:
-    """Empty if this file knows that release of numba, else the sentence that says what to do."""
-    if ".".join(version.split(".")[:2]) in NUMBA:
-        return ""
-    series = " or ".join(NUMBA)
+def changed(why: object) -> str:
+    """What to do where a numba that is not known turned out to be another inside."""
+    oldest, newest = map(releases.text, (releases.OLDEST, releases.NEWEST))
     return (
-        f"the WebAssembly back end works with numba {series}, whose compilers it knows, and this is numba {version}: "
-        f"`pip install 'numba=={NUMBA[-1]}.*'`"
+        f"training in a page needs numba {oldest} to {newest}, whose compilers are known here; with numba "
+        f"{numba.__version__} it failed ({why}). Run `pip install 'numba=={newest}.*'`, or train in the kernel"
     )
-
-
-class _Library(codegen.JITCodeLibrary):
-    """A function and all that it calls, as LLVM code that is neither optimised nor turned into machine code."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        """All functions are optimised together, later."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Numba asks for it before it is done with a function; nobody calls it."""
-        self._ensure_finalized()
-        return 1
-
-
-class _Codegen(codegen.JITCPUCodegen):
-    """numba's code generator with a 32-bit WebAssembly machine in place of the processor."""
-
-    _library_class = _Library
-
-    def _init(self, llvm_module: Any) -> None:
-        self._tm_features = FEATURES
-        self._tm = machine_for(FEATURES)
-        self._target_data = self._tm.target_data
-        self._data_layout = str(self._target_data)
-        self._loopvect, self._opt_level = False, 0
-
-    def _create_empty_module(self, name: str) -> Any:
-        module = super()._create_empty_module(name)
-        module.triple = TRIPLE
-        return module
-
-    def set_env(self, env_name: str, env: object) -> None:
-        """No function here has Python objects."""
-
-
-def machine_for(features: str) -> Any:
-    """LLVM's WebAssembly machine."""
-    try:
-        target = llvm.Target.from_triple(TRIPLE)
-    except RuntimeError as error:
-        raise Refused(f"this llvmlite ({llvm.llvm_version_info}) cannot write WebAssembly: {error}") from error
-    return target.create_target_machine(cpu="generic", features=features, opt=3, reloc="static", codemodel="default")
-
-
-def bend() -> None:
-    """From here on numba compiles for WebAssembly. To be called before anything is marked `njit`."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    codegen.JITCPUCodegen = _Codegen
-    numba.config.CPU_FEATURES = FEATURES  # simd/target.py asks for them
-    caching.Cache.load_overload = lambda self, sig, target_context: None
-    caching.Cache.save_overload = lambda self, sig, data: None
 
 
 def lowered(module: ModuleType, names: Sequence[str]) -> str:
@@ -198,6 +123,9 @@ def _entry(name: str, function: Any) -> str:
     params = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds))
     native = function.native_name.removeprefix("cfunc.")
     takes = ", ".join(("ptr", "ptr", *kinds))
+    made = function._library._final_module.get_function(native)
+    if (found := ", ".join(str(part.type) for part in made.arguments)) != takes:
+        raise Refused(changed(f"a function has ({found}) in the place of ({takes})"))
     gives = ", ".join(("ptr %result", "ptr %raised", params)).removesuffix(", ")
     return f"""
 declare i32 @"{native}"({takes})
@@ -218,9 +146,8 @@ def main() -> int:
     """The process. Exit code 1 and one sentence on stderr where it cannot be done."""
     work = json.load(sys.stdin)
     try:
-        sentence = known(numba.__version__)
-        if sentence:
-            raise Refused(sentence)
+        from dshq_kernels.backends.bent_numba import bend  # here, since another numba may lack what it imports
+
         bend()
         module = importlib.import_module(work["module"])  # not before: importing it makes numba's code generator
         source = lowered(module, work["names"])
@@ -228,6 +155,11 @@ def main() -> int:
         json.dump([base64.b64encode(code).decode() for code in made], sys.stdout)
     except Refused as error:
         print(error, file=sys.stderr)
+        return 1
+    except Exception as error:
+        if releases.is_known():
+            raise
+        print(changed(f"{type(error).__name__}: {error}"), file=sys.stderr)
         return 1
     return 0
 

@@ -9,7 +9,8 @@ and whenever they were written; an edit makes those files' code anew that import
     FOLDER/code/dshq_rules_DIGEST-KEY/            one generated module's
 
 KEY is also of numba's, llvmlite's and Python's release and of the processor. FOLDER is $NUMBA_CACHE_DIR, else the
-cache folder.
+cache folder. A numba whose inside is not known (releases.py) keeps its code its own way, in a folder for each version
+of the kernels' sources: what a file calls is compiled with it, and numba would not see that it has changed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import os
 import re
 import shutil
 import sysconfig
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -31,8 +33,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core import caching
 
+from dshq_kernels.simd import releases
 from dshq_kernels.simd.folders import cache_dir, write_whole
 
 OWN = "dshq_"
@@ -207,11 +209,18 @@ def _ages(folder: Path, group: str) -> Iterator[tuple[float, Path]]:
                 yield time.time() - other.stat().st_mtime, other
 
 
-class Locator(caching._CacheLocator):
-    """Tells numba that place, and what the code was made of. numba asks its other locators about other files."""
+class Locator:
+    """Tells numba that place, and what the code was made of, in the words of its own locators. numba asks those about
+    other files.
+    """
 
     def __init__(self, py_func: Any, source: Path, path: Path):
         self._lineno, self._py_file, self._path = py_func.__code__.co_firstlineno, str(source), path
+
+    def ensure_cache_path(self) -> None:
+        """Raises OSError if nothing can be written there."""
+        self._path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=self._path).close()
 
     def get_cache_path(self) -> str:
         return str(self._path)
@@ -238,6 +247,13 @@ class Locator(caching._CacheLocator):
 
 def register() -> None:
     """Have numba ask `Locator` first, in this process. Files with kept functions call it, or import one that does."""
+    if not releases.is_known():
+        own = f"numba-{SOURCES[:20]}"
+        chosen = Path(numba.config.CACHE_DIR or cache_dir())
+        numba.config.CACHE_DIR = str(chosen if chosen.name == own else chosen / own)
+        return
+    from numba.core import caching
+
     kinds = caching.CacheImpl._locator_classes
     if Locator not in kinds:
         caching.CacheImpl._locator_classes = [Locator, *kinds]

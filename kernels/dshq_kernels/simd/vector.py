@@ -23,6 +23,7 @@ from numba.extending import lower_builtin, models, register_model
 
 from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.lanes import LANES
+from dshq_kernels.simd.system_calls import YIELD_THREAD
 
 kept.register()
 intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
@@ -431,10 +432,10 @@ def prefetch(typingctx, address):
 
 @intrinsic
 def yield_thread(typingctx):
-    """Lets another thread run on this core (POSIX sched_yield)."""
+    """Lets another thread run on this core."""
 
     def lower(context, builder, sig, args):
-        yields = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_I32, []), "sched_yield")
+        yields = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_I32, []), YIELD_THREAD)
         builder.call(yields, [])
         return context.get_dummy_value()
 

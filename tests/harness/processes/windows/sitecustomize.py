@@ -1,10 +1,13 @@
 """Python finds this at its start where this folder is on PYTHONPATH, and takes away what Windows lacks: modules, names,
-Unix sockets. `sys.platform` says win32. So every process of a test is on a system without POSIX, as far as names go.
+Unix sockets, signals for asyncio, the C library under no name. `sys.platform` says win32. So every process of a test is
+on a system without POSIX, as far as names go.
 
 What other people's packages have taken hold of while they were imported stays with them: on Windows they would have
 taken something else. `os.name`, paths, handles and the C library remain Linux's.
 """
 
+import asyncio
+import ctypes
 import importlib
 import os
 import signal
@@ -30,6 +33,8 @@ NAMES = {
     - {"SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN"},
     socket: {"AF_UNIX"},
 }
+WINDOWS = {"kernel32": types.SimpleNamespace(SwitchToThread=ctypes.CDLL(None).sched_yield)}
+"""What stands in for Windows' own libraries."""
 
 
 def loopback_pair(family=socket.AF_INET, kind=socket.SOCK_STREAM, proto=0):
@@ -40,6 +45,15 @@ def loopback_pair(family=socket.AF_INET, kind=socket.SOCK_STREAM, proto=0):
         there = socket.create_connection(listener.getsockname())
         here, _ = listener.accept()
     return here, there
+
+
+class NamedLibrary(ctypes.CDLL):
+    """ctypes.CDLL as on Windows, where a library has a name: `CDLL(None)` is POSIX's."""
+
+    def __init__(self, name, *args, **options):
+        if name is None:
+            raise TypeError("a library has a name on Windows")
+        super().__init__(name, *args, **options)
 
 
 def take_away() -> None:
@@ -58,6 +72,9 @@ def take_away() -> None:
             if hasattr(owner, name):
                 delattr(owner, name)
     socket.socketpair = loopback_pair  # type: ignore[assignment]
+    asyncio.SelectorEventLoop.add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler  # it raises
+    ctypes.CDLL = NamedLibrary  # type: ignore[misc]
+    ctypes.WinDLL = WINDOWS.__getitem__  # type: ignore[attr-defined]
     sys.platform = "win32"
 
 
