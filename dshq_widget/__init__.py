@@ -9,7 +9,8 @@ from dshq_widget.contract.version import __version__
 
 if TYPE_CHECKING:
     from dshq_widget import drills
-    from dshq_widget.contract.settings import ConfigError, TrainConfig
+    from dshq_widget.contract.setting import ConfigError
+    from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill, compile_drill
     from dshq_widget.drill.declaration import (
         Cells,

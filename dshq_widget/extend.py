@@ -9,7 +9,8 @@ from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.sections import Section, read
-from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, TrainConfig, setting
+from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, setting
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.plain_run import train

@@ -21,7 +21,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.contract import controls, messages, presets, protocol, run_file, sections, settings
+from dshq_widget.contract import controls, messages, presets, protocol, run_file, sections, setting, settings
 from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
@@ -296,15 +296,15 @@ def _tab(panel: str) -> str:
 
 def _setting(key: str) -> tuple[str, ...]:
     spec = settings.FIELDS[key]
-    default = settings.written(settings.TrainConfig().to_json()[key])
-    limits = settings.limits(spec, unit=False)
+    default = setting.written(settings.TrainConfig().to_json()[key])
+    limits = setting.limits(spec, unit=False)
     return (f"`{key}`", default, limits, spec["unit"], spec["effect"], settings.field_docs()[key])
 
 
 def _run_key(key: str) -> tuple[str, ...]:
     spec = run_file.RUN_KEYS[key]
     kinds = {"text": "a name or a path", "bool": "true or false"}
-    return (f"`{key}`", kinds.get(spec["kind"]) or settings.limits(spec, unit=False), spec["unit"])
+    return (f"`{key}`", kinds.get(spec["kind"]) or setting.limits(spec, unit=False), spec["unit"])
 
 
 def algorithms_md() -> str:
@@ -340,10 +340,10 @@ def algorithms_md() -> str:
                     [
                         (
                             f"`{key}`",
-                            settings.written(getattr(each.settings(), key)),
-                            settings.limits(spec, unit=False),
+                            setting.written(getattr(each.settings(), key)),
+                            setting.limits(spec, unit=False),
                             spec["unit"],
-                            settings.docs(each.settings)[key],
+                            setting.docs(each.settings)[key],
                         )
                         for key, spec in sections.fields(each.settings).items()
                     ],

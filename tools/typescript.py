@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dshq_widget.contract.messages import Message, Value
-from dshq_widget.contract.settings import docs
+from dshq_widget.contract.setting import docs
 from dshq_widget.policy.action_spaces import Actions
 
 PLAIN: dict[Any, str] = {

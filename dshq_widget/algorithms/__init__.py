@@ -19,7 +19,7 @@ from dshq_widget.algorithms.dreamer import ALGORITHM as DREAMER
 from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
-from dshq_widget.contract.settings import ConfigError, nearest
+from dshq_widget.contract.setting import ConfigError, nearest
 from dshq_widget.runtime.own_modules import look_in
 
 PACKAGED = (

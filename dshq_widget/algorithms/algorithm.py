@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dshq_widget.contract import metrics, sections, settings
+from dshq_widget.contract import metrics, sections, setting, settings
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.places import found_at
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -201,7 +201,7 @@ class Algorithm:
             raise ValueError(f"an algorithm's name is one to 31 of a-z, 0-9 and _, a letter first; got {self.name!r}")
         for key in {*(self.reads or ()), *self.at_start, *self.defaults, *self.fixed} - {*settings.FIELDS}:
             raise ValueError(
-                f"{self.name} names a shared setting {key!r} that is not there{settings.nearest(key, settings.FIELDS)}"
+                f"{self.name} names a shared setting {key!r} that is not there{setting.nearest(key, settings.FIELDS)}"
             )
         for own in (self.metrics, *(engine.metrics for engine in self.engines.values())):
             metrics.declare(own, self.name)
@@ -221,7 +221,7 @@ class Algorithm:
         if section:
             assert self.settings is not None, key
             return str(sections.fields(self.settings)[own]["effect"])
-        return settings.RESTART if key in self.at_start else str(settings.FIELDS[key]["effect"])
+        return setting.RESTART if key in self.at_start else str(settings.FIELDS[key]["effect"])
 
     def schema(self) -> dict[str, dict[str, Any]]:
         """`settings.schema` of the shared settings that it reads."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from dshq_widget import algorithms
-from dshq_widget.contract import sections, settings
+from dshq_widget.contract import sections, setting, settings
 from dshq_widget.contract.version import __version__
 
 SECONDS = 60.0
@@ -152,7 +152,7 @@ def _train(verb: Parser) -> None:
     for algorithm in algorithms.algorithms.values():
         if algorithm.settings is not None:
             own = verb.add_argument_group(f"settings of {algorithm.name}", "Other algorithms ignore them.")
-            described = sections.fields(algorithm.settings), settings.docs(algorithm.settings)
+            described = sections.fields(algorithm.settings), setting.docs(algorithm.settings)
             _settings(own, algorithm.settings, *described, prefix=algorithm.name + ".")
             for alias, key in algorithm.settings.ALIASES.items():
                 flag = f"--{algorithm.name}-{alias}".replace("_", "-")
@@ -193,7 +193,7 @@ def _settings(
     """
     defaults = kind()
     for key, field in fields.items():
-        limits = settings.described(key, getattr(defaults, key), field)
+        limits = setting.described(key, getattr(defaults, key), field)
         flag = (prefix.replace(".", "-") + key).replace("_", "-")
         group.add_argument(
             "--" + flag,

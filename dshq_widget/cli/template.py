@@ -11,7 +11,7 @@ import yaml
 
 from dshq_widget import drills
 from dshq_widget.algorithms.algorithm import Algorithm
-from dshq_widget.contract import sections, settings
+from dshq_widget.contract import sections, setting, settings
 from dshq_widget.contract.run_file import FORMAT, RUN
 from dshq_widget.contract.settings import SECTIONS
 from dshq_widget.env.batch import compiled
@@ -47,7 +47,7 @@ def template(algorithm: Algorithm, drill: str) -> str:
         *_rows({key: defaults[key] for key in keys}, settings.field_docs(), settings.FIELDS),
     ]
     if (kind := algorithm.settings) is not None:
-        lines += [f"{algorithm.name}:", *_rows(dataclasses.asdict(kind()), settings.docs(kind), sections.fields(kind))]
+        lines += [f"{algorithm.name}:", *_rows(dataclasses.asdict(kind()), setting.docs(kind), sections.fields(kind))]
     return "\n".join(lines) + "\n"
 
 
@@ -56,6 +56,6 @@ def _rows(
 ) -> Iterator[str]:
     for key, value in values.items():
         plain = list(value) if isinstance(value, tuple) else value
-        about = f"{helps[key]} {settings.limits(fields[key])}".strip()
+        about = f"{helps[key]} {setting.limits(fields[key])}".strip()
         yield from textwrap.wrap(about, WIDTH, initial_indent="  # ", subsequent_indent="  # ")
         yield f"  # {yaml.safe_dump({key: plain}, default_flow_style=True, width=10_000).strip()[1:-1]}"

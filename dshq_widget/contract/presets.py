@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.contract.settings import ConfigError, TrainConfig, nearest
+from dshq_widget.contract.setting import ConfigError, nearest
+from dshq_widget.contract.settings import TrainConfig
 
 KEYS = ("device", "workers", "num_envs", "rollout_length", "minibatch_size", "pace")
 """Settings that presets control. A preset resets the ones it does not set to the drill's own values."""

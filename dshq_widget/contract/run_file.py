@@ -25,14 +25,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from dshq_widget.contract import settings
-from dshq_widget.contract.settings import SECTIONS, ConfigError, nearest, parse_value
+from dshq_widget.contract import setting, settings
+from dshq_widget.contract.setting import ConfigError, nearest, parse_value
+from dshq_widget.contract.settings import SECTIONS
 
 RUN, FORMAT = "run", 1
 
 
 def _about(kind: str, unit: str = "", lo: float | None = None, hi: float | None = None) -> dict[str, Any]:
-    return settings.about(kind, "", "", "", unit=unit, lo=lo, hi=hi)
+    return setting.about(kind, "", "", "", unit=unit, lo=lo, hi=hi)
 
 
 RUN_KEYS: dict[str, Mapping[str, Any]] = {
@@ -76,7 +77,7 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
     found = content.pop("format", FORMAT)
     if type(found) is not int or not 1 <= found <= FORMAT:
         raise ConfigError(
-            f"wanted a configuration of format {FORMAT} at most, got {settings.shown(found)} in {str(path)!r}: it is "
+            f"wanted a configuration of format {FORMAT} at most, got {setting.shown(found)} in {str(path)!r}: it is "
             "of a newer release; update dshq-widget"
         )
     known = (RUN, *SECTIONS, *algorithms)
@@ -90,7 +91,7 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
             content[section] = {}
         elif not isinstance(values, dict):
             raise ConfigError(
-                f"the section {section} in {str(path)!r} must contain settings, got {settings.shown(values)}"
+                f"the section {section} in {str(path)!r} must contain settings, got {setting.shown(values)}"
             )
     if set(SECTIONS) <= set(content):
         raise ConfigError(f"{str(path)!r} has training_core and its alias ppo_core: leave one out")

@@ -1,4 +1,4 @@
-"""One algorithm's own settings: a frozen dataclass of `settings.setting` fields, read strictly from a mapping.
+"""One algorithm's own settings: a frozen dataclass of `setting.setting` fields, read strictly from a mapping.
 
 A section has the algorithm's name. It is a section of a YAML file, `--NAME-KEY` flags, and
 `Trainer(algorithm_settings={NAME: {...}})`. To declare one:
@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from dshq_widget.contract.settings import ConfigError, docs, nearest, parse_value
+from dshq_widget.contract.setting import ConfigError, docs, nearest, parse_value
 
 NAME = r"[a-z][a-z0-9_]{0,30}"
 """An algorithm's name, and its section's."""
@@ -44,7 +44,7 @@ S = TypeVar("S", bound=Section)
 
 
 def fields(kind: type[Section]) -> dict[str, Mapping[str, Any]]:
-    """Key -> metadata of each setting (see `settings.about`)."""
+    """Key -> metadata of each setting (see `setting.about`)."""
     return {field.name: field.metadata for field in dataclasses.fields(kind)}
 
 
@@ -75,6 +75,6 @@ def read(kind: type[S], name: str, *layers: Mapping[str, Any] | None) -> S:
 
 
 def schema(kind: type[Section]) -> dict[str, dict[str, Any]]:
-    """What the page needs to show each setting: its metadata (see `settings.about`) and its docstring as `help`."""
+    """What the page needs to show each setting: its metadata (see `setting.about`) and its docstring as `help`."""
     known, help_of = fields(kind), docs(kind)
     return {key: {**field, "choices": list(field["choices"]), "help": help_of[key]} for key, field in known.items()}

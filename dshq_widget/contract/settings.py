@@ -1,29 +1,29 @@
-"""Every training setting, in one frozen dataclass used by Python, YAML, flags, page and documentation.
-
-A field's docstring is the help shown for it. Its metadata gives the label, the values it takes and when a change takes
-effect: `now`, at the `next update`, or at the next start (`restart`).
+"""Every training setting that algorithms share, in one frozen dataclass used by Python, YAML, flags, page and
+documentation. setting.py says what each field has.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import difflib
 import functools
-import inspect
-import itertools
-import math
-import numbers
-import reprlib
-import textwrap
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import GameSpec
-
-NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
-
+from dshq_widget.contract.setting import (
+    ESSENTIALS,
+    NEXT_UPDATE,
+    NOW,
+    RESTART,
+    ConfigError,
+    about,
+    docs,
+    nearest,
+    parse_value,
+    setting,
+    wanted,
+)
 
 EVALUATE_ALONE_SECONDS = 0.25
 """Default of `evaluate_seconds` for drills of one side, whose evaluations are short."""
@@ -33,48 +33,6 @@ DEVICES: dict[str, str] = {
     "cuda": "NVIDIA's GPUs",
 }
 """The devices besides the processor, as torch names them; gpu/device.py and drill/devices.py have what each needs."""
-
-ESSENTIALS = "essentials"
-"""Group of the settings that the page shows first; the others are in a fold."""
-
-
-class ConfigError(ValueError):
-    """An invalid setting. The message gives the key, what was expected and what was got."""
-
-
-def about(
-    kind: str,
-    label: str,
-    effect: str,
-    group: str,
-    *,
-    unit: str = "",
-    lo: float | None = None,
-    hi: float | None = None,
-    multiple: int = 1,
-    choices: tuple[str, ...] = (),
-    network: bool = False,
-) -> dict[str, Any]:
-    """A field's metadata; `kind` is int, float, bool, choice, text, sizes, shares or weights; `network`: another value
-    needs another network, and what was learned does not fit it.
-    """
-    return {
-        "kind": kind,
-        "label": label,
-        "effect": effect,
-        "group": group,
-        "unit": unit,
-        "min": lo,
-        "max": hi,
-        "multiple": multiple,
-        "choices": choices,
-        "network": network,
-    }
-
-
-def setting(default: Any, kind: str, label: str, effect: str, group: str, **more: Any) -> Any:
-    """A dataclass field with an immutable default; `more` as in `about`."""
-    return dataclasses.field(default=default, metadata=about(kind, label, effect, group, **more))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -291,20 +249,21 @@ ALIASES = {
 }
 """Other names accepted on input. `num_minibatches` is accepted too: it divides the rollout."""
 
+
+def _true(key: str, value: Any) -> bool:
+    return bool(parse_value(key, value, {"kind": "bool"}))
+
+
 OTHER_VALUES: dict[str, Callable[[Any], Any]] = {
     "hidden_dim": lambda width: [width, width],
-    "decay_learning_rates": lambda decays: "linear" if _bool("decay_learning_rates", decays, {}) else "constant",
+    "decay_learning_rates": lambda decays: (
+        "linear" if parse_value("decay_learning_rates", decays, {"kind": "bool"}) else "constant"
+    ),
 }
 """Aliases whose values mean something else: two layers of that width; whether the schedule is linear."""
 
 SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
-
-
-def nearest(word: str, words: Any) -> str:
-    """`"; did you mean X?"` for the closest of `words`, or `""` if none is close."""
-    close = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
@@ -343,141 +302,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
-    """`value` (a Python value, or text from a flag, YAML or the page) as the setting's own type; raises ConfigError."""
-    return _PARSERS[spec["kind"]](key, value, spec)
-
-
-def _wanted(key: str, what: str, value: Any, hint: str = "") -> ConfigError:
-    return ConfigError(f"{key} must be {what}, got {shown(value)}{hint}")
-
-
-class _Shown(reprlib.Repr):
-    """Values of a file or a page in an error: short, and made without reading a value whole, since a few lines of YAML
-    with aliases stand for billions of values.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 2, 60, 60, 60
-
-    def repr_int(self, x: int, level: int) -> str:
-        return repr(x) if x.bit_length() < 256 else f"a whole number of {x.bit_length()} bits"
-
-
-def shown(value: Any) -> str:
-    """`value` as an error shows it, at most 60 characters."""
-    text = _Shown().repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _range(spec: Mapping[str, Any]) -> str:
-    lo, hi = spec.get("min"), spec.get("max")
-    unit = f" {spec['unit']}" if spec.get("unit") else ""
-    return "" if lo is None else f" from {lo:,.12g} to {hi:,.12g}{unit}"
-
-
-def _number(key: str, value: Any, spec: Mapping[str, Any], what: str) -> float:
-    number = math.nan
-    if isinstance(value, str):
-        try:
-            number = float(value.strip().replace("_", ""))
-        except ValueError:
-            number = math.nan
-    elif isinstance(value, numbers.Real) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:  # a whole number beyond any float
-            number = math.inf
-    if not math.isfinite(number) or (spec["min"] is not None and not spec["min"] <= number <= spec["max"]):
-        raise _wanted(key, what + _range(spec), value)
-    return number
-
-
-def _int(key: str, value: Any, spec: Mapping[str, Any]) -> int:
-    number = _number(key, value, spec, "a whole number")
-    if number != int(number):
-        raise _wanted(key, "a whole number" + _range(spec), value)
-    multiple = spec["multiple"]
-    if int(number) % multiple:
-        below = max(int(number) // multiple * multiple, int(spec["min"]))
-        raise _wanted(key, f"a multiple of {multiple}", value, f"; use {below} or {below + multiple}")
-    return int(number)
-
-
-def _float(key: str, value: Any, spec: Mapping[str, Any]) -> float:
-    return _number(key, value, spec, "a number")
-
-
-def _bool(key: str, value: Any, spec: Mapping[str, Any]) -> bool:
-    word = str(value).strip().lower() if isinstance(value, (str, bool, int, float)) else ""
-    if word in ("true", "1", "yes", "on"):
-        return True
-    if word in ("false", "0", "no", "off"):
-        return False
-    raise _wanted(key, "true or false", value)
-
-
-def _choice(key: str, value: Any, spec: Mapping[str, Any]) -> str:
-    if isinstance(value, str) and value.strip().lower() in spec["choices"]:
-        return value.strip().lower()
-    raise _wanted(key, "one of " + ", ".join(spec["choices"]), value, nearest(shown(value), spec["choices"]))
-
-
-def _sizes(key: str, value: Any, spec: Mapping[str, Any]) -> tuple[int, ...]:
-    items: Any = value
-    if isinstance(value, str):
-        items = [part for part in value.strip("()[] ").replace("x", ",").split(",") if part.strip()]
-    elif isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        items = [value]
-    if not isinstance(items, (list, tuple)) or not 1 <= len(items) <= 4:
-        raise _wanted(key, "one to four layer widths such as 64,64", value)
-    return tuple(_int(key, item, {**spec, "multiple": 1}) for item in items)
-
-
-def _pairs(key: str, value: Any, spec: Mapping[str, Any], example: str) -> dict[str, float]:
-    items: Any = value
-    if isinstance(value, str):
-        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
-        if any(not equals for _, equals, _ in pairs):
-            raise _wanted(key, f"written like {example}", value)
-        items = {name.strip(): number for name, _, number in pairs}
-    if not isinstance(items, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in items):
-        raise _wanted(key, f"names with numbers, like {example}", value)
-    return {name: _number(f"{key}[{name}]", number, spec, "a number") for name, number in items.items()}
-
-
-def _shares(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
-    example = "self=.75,chaser=.125,random=.125"
-    shares = _pairs(key, value, {**spec, "min": 0.0, "max": 1.0, "unit": ""}, example)
-    shares = {name: share for name, share in shares.items() if share > 0}
-    if not math.isclose(sum(shares.values()), 1.0, abs_tol=1e-3):
-        raise _wanted(key, f"shares that add to 1, like {example}", value)
-    return shares
-
-
-def _weights(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
-    return _pairs(key, value, spec, "goal=1,approach=2.5")
-
-
-def _text(key: str, value: Any, spec: Mapping[str, Any]) -> str:
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    raise _wanted(key, "a name or a path", value)
-
-
-_PARSERS = {
-    "text": _text,
-    "int": _int,
-    "float": _float,
-    "bool": _bool,
-    "choice": _choice,
-    "sizes": _sizes,
-    "shares": _shares,
-    "weights": _weights,
-}
-
-
 def of_drill(spec: GameSpec) -> TrainConfig:
     """The initial settings for a drill: the defaults, overridden by the drill's own."""
     terms = [term.name for term in spec.terms]
@@ -506,7 +330,7 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
         unknown = [name for name in config.opponents if name not in known and not is_version(name)]
         if unknown and "opponents" in given:
             among = "among " + ", ".join(known) + " or a version of the league such as v120"
-            raise _wanted("opponents", among, unknown[0], nearest(unknown[0], known))
+            raise wanted("opponents", among, unknown[0], nearest(unknown[0], known))
         if unknown:
             kept = {name: share for name, share in config.opponents.items() if name not in unknown}
             config = dataclasses.replace(
@@ -514,7 +338,7 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
             )
     for term in config.reward_weights:
         if term not in terms:
-            raise _wanted("reward_weights", "for the drill's terms " + ", ".join(terms), term, nearest(term, terms))
+            raise wanted("reward_weights", "for the drill's terms " + ", ".join(terms), term, nearest(term, terms))
     return config
 
 
@@ -524,41 +348,6 @@ def field_docs() -> dict[str, str]:
     return docs(TrainConfig)
 
 
-def docs(kind: type) -> dict[str, str]:
-    """The same for `kind`, any dataclass of settings, read from its source."""
-    found = {}
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
-        for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
-    return found
-
-
-def described(key: str, default: Any, spec: Mapping[str, Any]) -> str:
-    """A setting's default and range in words: `default 0.003; 0 to 1`."""
-    return f"default {written(default)}" + "".join(f"; {part}" for part in [limits(spec)] if part)
-
-
-def written(value: Any) -> str:
-    """A value as it is written in a table or after a flag."""
-    if isinstance(value, dict):
-        return ",".join(f"{name}={number:g}" for name, number in value.items()) or "none"
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value)) or "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else f"{value:.12g}"
-
-
-def limits(spec: Mapping[str, Any], unit: bool = True) -> str:
-    """The values that a setting takes, with their unit or without."""
-    text = " or ".join(spec["choices"])
-    if spec["min"] is not None:
-        text = f"{spec['min']:.12g} to {spec['max']:.12g}"
-        text += f" {spec['unit']}" if unit and spec["unit"] else ""
-    return text + (f", multiple of {spec['multiple']}" if spec["multiple"] > 1 else "")
-
-
 def schema() -> dict[str, dict[str, Any]]:
-    """What the page needs to show each setting: its metadata (see `about`) and its docstring as `help`."""
+    """What the page needs to show each setting: its metadata (see `setting.about`) and its docstring as `help`."""
     return {key: {**spec, "choices": list(spec["choices"]), "help": field_docs()[key]} for key, spec in FIELDS.items()}

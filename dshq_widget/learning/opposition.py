@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dshq_widget.contract.settings import ConfigError, TrainConfig, is_version
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig, is_version
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.competition import Competition, Contest
 from dshq_widget.learning.competitions import COMPETITION

@@ -35,7 +35,8 @@ import safetensors.numpy
 from dshq_kernels.network.layers import MOST_WORK, is_network, memory_of, work
 from dshq_widget.contract import protocol, sections
 from dshq_widget.contract.finite import is_finite, unusable
-from dshq_widget.contract.settings import FIELDS, ConfigError, parse_value
+from dshq_widget.contract.setting import ConfigError, parse_value
+from dshq_widget.contract.settings import FIELDS
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions

@@ -9,7 +9,7 @@ import numpy as np
 
 from dshq_kernels.network.layers import memory_of, without_memory
 from dshq_widget import drills
-from dshq_widget.contract import settings
+from dshq_widget.contract import setting, settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
@@ -79,7 +79,7 @@ def check_memory(spec: GameSpec, config: TrainConfig) -> None:
     }
     for why, applies in wrong.items():
         if config.memory and applies:
-            raise settings.ConfigError(f"memory must be 0 here, got {config.memory}: {why}")
+            raise setting.ConfigError(f"memory must be 0 here, got {config.memory}: {why}")
 
 
 def ladder_weights(rung: str, drill: str, network: PolicySpec) -> np.ndarray:
@@ -89,7 +89,7 @@ def ladder_weights(rung: str, drill: str, network: PolicySpec) -> np.ndarray:
     saved = load(ladder.path(drill, rung))
     if (saved.layers, saved.activation) != (network.layers, network.activation):
         hidden = ",".join(map(str, saved.layers[1:-1]))
-        raise settings.ConfigError(
+        raise setting.ConfigError(
             f"opponents: {rung} has the network hidden_sizes={hidden}, activation={saved.activation}, and the learner "
             f"must have the same; got layers {list(network.layers)}, {network.activation}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.algorithms.algorithm import Algorithm
-from dshq_widget.contract import sections, settings
+from dshq_widget.contract import sections, setting, settings
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
@@ -49,7 +49,7 @@ class RunConfig:
         for key, fixed in decided.items():
             if getattr(values, key) != fixed:
                 name = self.algorithm.name
-                raise settings.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
+                raise setting.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
         spec = self._drill.spec
         terms = [term.name for term in spec.terms]
         rungs = ladder.rungs(self._drill.name)
@@ -74,7 +74,7 @@ class RunConfig:
             return dict(hyper), {}
         own = hyper.get(name, {})
         if not isinstance(own, Mapping):
-            raise settings.ConfigError(f"{name} must be settings by name such as {{'threshold': 0.5}}, got {own!r:.60}")
+            raise setting.ConfigError(f"{name} must be settings by name such as {{'threshold': 0.5}}, got {own!r:.60}")
         prefix = f"{name}."
         dotted = {key.removeprefix(prefix): value for key, value in hyper.items() if key.startswith(prefix)}
         shared = {key: value for key, value in hyper.items() if key != name and not key.startswith(prefix)}

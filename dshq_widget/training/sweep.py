@@ -13,7 +13,8 @@ from dshq_widget import algorithms
 from dshq_widget.contract import sections
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import METRICS, metric_named
-from dshq_widget.contract.settings import ConfigError, nearest, of_drill
+from dshq_widget.contract.setting import ConfigError, nearest
+from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment

@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.contract import settings
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract import setting, settings
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 
 FORM = "a list of choices such as [0.98, 0.995], or a range such as (1e-4, 1e-2) or (1e-4, 1e-2, 'log')"
 
@@ -74,7 +75,7 @@ def plain(hyper: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]], base: 
     """Settings that every run has, under their own keys, as JSON keeps them; `base` are the drill's. Raises
     ConfigError.
     """
-    named = {key: settings.parse_value(key, value, own[key]) for key, value in hyper.items() if key in own}
+    named = {key: setting.parse_value(key, value, own[key]) for key, value in hyper.items() if key in own}
     shared = settings.canonical({key: value for key, value in hyper.items() if key not in own}, base)
     return {key: list(value) if isinstance(value, tuple) else value for key, value in {**shared, **named}.items()}
 
@@ -133,7 +134,7 @@ def _field(key: str, own: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     if key in own:
         return own[key]
     if key not in settings.FIELDS:
-        hint = settings.nearest(key, [*settings.FIELDS, *own]) or "; docs/reference/settings.md has all of them"
+        hint = setting.nearest(key, [*settings.FIELDS, *own]) or "; docs/reference/settings.md has all of them"
         raise ConfigError(f"unknown setting {key!r}{hint}")
     return settings.FIELDS[key]
 
@@ -142,7 +143,7 @@ def _choices(key: str, wanted: Any, own: Mapping[str, Mapping[str, Any]]) -> Cho
     if not isinstance(wanted, list) or not wanted:
         raise ConfigError(f"{key} must be {FORM}, got {wanted!r:.60}")
     field = _field(key, own)
-    values = tuple(settings.parse_value(key, value, field) for value in wanted)
+    values = tuple(setting.parse_value(key, value, field) for value in wanted)
     if len({json.dumps(value) for value in Choices(values).to_json()}) < len(values):
         raise ConfigError(f"{key} has the same choice twice: {wanted!r:.60}")
     return Choices(values)
@@ -154,7 +155,7 @@ def _range(key: str, wanted: tuple[Any, ...], own: Mapping[str, Mapping[str, Any
         raise ConfigError(f"{key} is not a number, so it has no range: give its choices as a list, got {wanted!r:.60}")
     if len(wanted) not in (2, 3) or (len(wanted) == 3 and wanted[2] != "log"):
         raise ConfigError(f"{key} must be {FORM}, got {wanted!r:.60}")
-    low, high = (settings.parse_value(key, value, field) for value in wanted[:2])
+    low, high = (setting.parse_value(key, value, field) for value in wanted[:2])
     log, step = len(wanted) == 3, field["multiple"] if field["kind"] == "int" else 0
     if not low < high:
         raise ConfigError(f"{key}: the range must go from the smaller number to the larger, got {low:g} to {high:g}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
-from dshq_widget.contract import presets, sections, settings
+from dshq_widget.contract import presets, sections, setting, settings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
@@ -336,7 +336,7 @@ class Trainer(Readings, Callbacks):
             self._config.change(values)
             after = self._config.to_json()
             changed = {key: after[key] for key in before if before[key] != after[key]}
-            waiting = [key for key in changed if self._config.effect(key) == settings.RESTART]
+            waiting = [key for key in changed if self._config.effect(key) == setting.RESTART]
             for key, value in self._config.orders({key: changed[key] for key in changed if key not in waiting}).items():
                 self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:

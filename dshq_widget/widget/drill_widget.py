@@ -23,7 +23,7 @@ import traitlets
 
 from dshq_widget.contract import messages, protocol
 from dshq_widget.contract.game_spec import Game
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic

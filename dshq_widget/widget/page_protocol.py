@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget import drills
-from dshq_widget.contract import messages, protocol, settings
+from dshq_widget.contract import messages, protocol, setting
 from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.contract.game_spec import DrillSpec, Game
 from dshq_widget.policy import ladder
@@ -45,7 +45,7 @@ LIVE = (
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
     """Check one setting of the show; `opponents` are those besides idle and random. Raises ValueError."""
     if name not in protocol.SHOW_DEFAULTS:
-        raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
+        raise ValueError(f"unknown show setting {name!r}{setting.nearest(name, protocol.SHOW_DEFAULTS)}")
     if name == "mode":
         return one_of(name, value, protocol.MODES)
     if name == "swap":
@@ -171,7 +171,7 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     known = ", ".join(repr(choice) for choice in choices if choice)
-    raise ValueError(f"{name} must be one of {known}, got {value!r:.60}{settings.nearest(str(value), choices)}")
+    raise ValueError(f"{name} must be one of {known}, got {value!r:.60}{setting.nearest(str(value), choices)}")
 
 
 class Flow:

@@ -1,8 +1,8 @@
-/** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/settings.py. */
+/** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/setting.py. */
 import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../contract/protocol";
 
 /**
- * A value as the trait keeps it, or an Error that says what was wanted: the page's short form of contract/settings.py.
+ * A value as the trait keeps it, or an Error that says what was wanted: the page's short form of contract/setting.py.
  * `names` are those that a table may have.
  */
 export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchemaEntry | undefined, names: readonly string[] = []): ConfigValue {

@@ -18,7 +18,8 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.ring_games import STALE_ROLLOUTS
 from dshq_widget.cli import arguments, run_plan
 from dshq_widget.cli.train import train
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy.network import PolicySpec

@@ -16,7 +16,7 @@ from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE, rows_needed, suits
 from dshq_widget.cli import main
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.batch import compiled

@@ -14,7 +14,7 @@ from dshq_widget.algorithms.dreamer.model.rssm import RSSM
 from dshq_widget.algorithms.dreamer.model.sizes import Size
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel, shade_weights
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.pixels import packing
 
 TINY = Size(deter=6, stoch=2, classes=3, hidden=5, units=8, depth=2, predictors=1, behaviour=1)

@@ -20,7 +20,7 @@ from dshq_widget.algorithms.gate.network import LAYOUTS, GateNetwork
 from dshq_widget.algorithms.gate.proposal import propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy.policy import Policy
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")

@@ -5,7 +5,7 @@ import pytest
 
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
 from dshq_widget.learning import run

@@ -11,7 +11,7 @@ from dshq_widget.cli import arguments, main, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.settings import RESTART, setting
+from dshq_widget.contract.setting import RESTART, setting
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures

@@ -12,7 +12,8 @@ from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.algorithms.spo.learner import SpoLearner, critic_weights
 from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
-from dshq_widget.contract.settings import ConfigError, of_drill
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.compressed import compress
 from dshq_widget.learning.opponents import left_out

@@ -9,7 +9,7 @@ import pytest
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.cli.main import main
 from dshq_widget.contract.metrics import metric_named
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 

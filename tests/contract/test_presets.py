@@ -7,7 +7,8 @@ import pytest
 from dshq_widget import drills
 from dshq_widget.algorithms.ppo.processes import share_out
 from dshq_widget.contract import presets, settings
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.training.trainer import Trainer
 
 DRILLS = sorted(drills.drills)

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from dshq_widget.contract import run_file
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 
 
 def read(tmp_path, text):

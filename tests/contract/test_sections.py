@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import pytest
 
-from dshq_widget.contract import sections, settings
-from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, setting
+from dshq_widget.contract import sections
+from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, docs, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ def test_layers_aliases_and_json():
     assert read == Toy(particles=8, floor=0.2)
     assert sections.read(Toy, "toy", read.to_json()) == read and sections.read(Toy, "toy") == Toy()
     assert sections.fields(Toy)["floor"]["unit"] == "share"
-    assert settings.docs(Toy)["floor"] == "Smallest share that is kept."
+    assert docs(Toy)["floor"] == "Smallest share that is kept."
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dshq_widget.contract import settings
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 
 ROOT = Path(__file__).parents[2]
 

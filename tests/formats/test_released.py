@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dshq_widget.contract import run_file
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash

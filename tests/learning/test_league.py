@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dshq_widget.contract.metrics import metric_named
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole

@@ -9,7 +9,8 @@ import pytest
 from dshq_kernels.play.rollout import POLICY, SELF
 from dshq_widget.algorithms.ppo.processes import _ring
 from dshq_widget.algorithms.ppo.ring_games import RingGames
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit

@@ -6,7 +6,8 @@ import pytest
 from dshq_kernels.network.mlp import pack
 from dshq_kernels.play.rollout import KEPT_WORDS, Player, Rollouts, Samples, opponent_kind, play_matches
 from dshq_widget import drills
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.learning.scene_evaluation import MATCHES, SceneEvaluation
 from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places

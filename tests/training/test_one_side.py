@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dshq_widget.cli.baseline_layout import NaiveGame
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills, get

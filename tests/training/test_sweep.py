@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit

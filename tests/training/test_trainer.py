@@ -16,7 +16,8 @@ import pytest
 from dshq_widget.algorithms.ppo.processes import share_out
 from dshq_widget.contract import protocol, settings
 from dshq_widget.contract.metrics import metric_named
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.policy import checkpoint

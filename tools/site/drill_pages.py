@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from dshq_widget.contract.game_spec import DrillSpec
-from dshq_widget.contract.settings import written
+from dshq_widget.contract.setting import written
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tools import drill_tables

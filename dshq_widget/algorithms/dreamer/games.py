@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.play import raster
 from dshq_kernels.play.rollout import STATS, empty_stats
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
 

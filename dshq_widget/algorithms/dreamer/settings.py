@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, rows_needed
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, setting
+from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, setting
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.settings import NEXT_UPDATE, NOW, RESTART, ConfigError, setting
+from dshq_widget.contract.setting import NEXT_UPDATE, NOW, RESTART, ConfigError, setting
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dshq_kernels.search.sequences import Ring
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.learning.compressed import compress, decompress
 from dshq_widget.policy.checkpoint import CheckpointError
 

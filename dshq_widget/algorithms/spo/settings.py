@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, setting
+from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, setting
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dshq_kernels.play.rollout import Player
 from dshq_widget.contract.finite import is_finite, unusable
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
 from dshq_widget.learning.league.succession import Champion, Succession

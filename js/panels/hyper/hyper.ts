@@ -12,7 +12,7 @@ import { buildPresets } from "./presets";
 import { buildStartFrom } from "./start_from";
 import { buildWhoLearns, policies } from "./who_learns";
 
-const ESSENTIALS = "essentials"; // contract/settings.py's group of what most people change
+const ESSENTIALS = "essentials"; // contract/setting.py's group of what most people change
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
 const WIDE_CHOICE = 12; // letters; longer ones need the whole width
 const EFFECT_HELP: Record<string, string> = {
