@@ -1,4 +1,4 @@
-"""What the lessons of `notebooks/` use: `check` an answer, `seconds` to spend on training or measuring, `need_torch`.
+"""What the lessons of `notebooks/` use: `check` an answer, `predict` what comes, `seconds` to spend, `need_torch`.
 
 Each lesson's own checking is in `checks/NAME.py`, or where its row says, loaded when it is asked for.
 """
@@ -13,10 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from dshq_widget.contract.torch_needed import need_torch, torch_missing
+from dshq_widget.lessons.predictions import Predictions, predict
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
 
-__all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "need_torch", "seconds", "torch_missing"]
+__all__ = [
+    "LESSONS",
+    "Lesson",
+    "Predictions",
+    "Verdict",
+    "check",
+    "lesson",
+    "need_torch",
+    "predict",
+    "seconds",
+    "torch_missing",
+]
 
 BUDGET = "DSHQ_LESSON_SECONDS"
 """Environment variable: upper limit of `seconds`, for tests and for impatient readers."""
