@@ -34,6 +34,9 @@ DEVICES: dict[str, str] = {
 }
 """The devices besides the processor, as torch names them; gpu/device.py and drill/devices.py have what each needs."""
 
+POOL = "pool"
+"""Name of earlier policies in `opponents`."""
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig:
@@ -331,15 +334,19 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
         if unknown and "opponents" in given:
             among = "among " + ", ".join(known) + " or a version of the league such as v120"
             raise wanted("opponents", among, unknown[0], nearest(unknown[0], known))
-        if unknown:
-            kept = {name: share for name, share in config.opponents.items() if name not in unknown}
-            config = dataclasses.replace(
-                config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}
-            )
+        config = without_opponents(config, unknown)
     for term in config.reward_weights:
         if term not in terms:
             raise wanted("reward_weights", "for the drill's terms " + ", ".join(terms), term, nearest(term, terms))
     return config
+
+
+def without_opponents(config: TrainConfig, names: Collection[str]) -> TrainConfig:
+    """`config` with the shares of these opponents split among the others; self alone where nobody else is left."""
+    if config.opponents.keys().isdisjoint(names):
+        return config
+    kept = {name: share for name, share in config.opponents.items() if name not in names} or {"self": 1.0}
+    return dataclasses.replace(config, opponents={name: share / sum(kept.values()) for name, share in kept.items()})
 
 
 @functools.cache

@@ -137,6 +137,8 @@ class Ball(Drill):
     mirrored = True
     scene_max = 96
     palette = PALETTE
+    # measured: against earlier policies, too, players learn sooner and wait for one another less (docs/LOG.md)
+    training = {"opponents": {"self": 0.5, "pool": 0.25, "chaser": 0.125, "random": 0.125}}
 
     state = {
         "ball_px": "f32",
@@ -210,7 +212,7 @@ class Ball(Drill):
         Observation("time left", scale=10, unit="s", help="until the match is over"),
     )
     observation_range = (-2.0, 2.0)
-    rewards = {"goal": 1.0, "draw": 0.5, "stall": 0.0, "waiting": 0.02}
+    rewards = {"goal": 1.0, "draw": 1.0, "stall": 0.0, "waiting": 0.02}
     potentials = {"ball_to_goal": 1.0, "approach": 2.0}  # all measured: without `waiting` equal players score no goals
     baselines = ("chaser",)
     drag = (
@@ -333,7 +335,7 @@ class Ball(Drill):
 
     @rule
     def draw(s, i, side):
-        """-1 for both sides when time ends a match. At weight 0.5 a draw costs half a goal against."""
+        """-1 for both sides when time ends a match. At weight 1 a draw costs as much as a goal against."""
         return -1.0 if s.ticks[i] >= TIME_LIMIT and s.goal[i] == 0 else 0.0
 
     @rule

@@ -13,12 +13,10 @@ from dshq_kernels.play.rollout import POLICY, opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import GameSpec
-from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract.settings import POOL, TrainConfig
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import LINE, WeightSlots
 
-POOL = "pool"
-"""Name of earlier policies in `opponents`."""
 MOST_SLOTS = 8
 """Different earlier policies that play at once; each has at least two tiles, so that it takes both sides (assumed)."""
 

@@ -31,6 +31,8 @@ class RunConfig:
             values = settings.of_drill(drill.spec).replace(algorithm.defaults)
         if "recurrent" in algorithm.refuses:
             values = values.replace({"memory": 0})
+        if "league" in algorithm.refuses:
+            values = settings.without_opponents(values, [settings.POOL])
         self.section: Section | None = algorithm.read(algorithm.suggested(drill.spec))
         self.values = values.replace(algorithm.decided(self.section))
         self.named: set[str] = set()

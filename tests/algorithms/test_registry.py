@@ -6,13 +6,15 @@ import time
 import numpy as np
 import pytest
 
-from dshq_widget import algorithms
+from dshq_widget import algorithms, drills
 from dshq_widget.cli import arguments, main, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import RESTART, setting
+from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.policy import checkpoint
+from dshq_widget.training.run_config import RunConfig
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 from tests.harness.games.random_search import ALGORITHM
@@ -146,3 +148,11 @@ def test_an_algorithm_that_is_not_known_is_a_sentence():
         match="no algorithm 'pp0'. Known algorithms: ppo, spo, gate, dreamer, random_search. Did you mean 'ppo'",
     ):
         Trainer("bandit", algorithm="pp0")
+
+
+def test_a_drills_own_opponents_leave_out_earlier_policies_where_an_algorithm_has_no_league():
+    ball = compile_drill(drills.get("ball"))
+    assert "pool" in RunConfig(ball, algorithms.get("ppo")).values.opponents
+    lonely = dataclasses.replace(algorithms.get("ppo"), refuses={"league": "none here"})
+    shares = RunConfig(ball, lonely).values.opponents
+    assert "pool" not in shares and sum(shares.values()) == pytest.approx(1)

@@ -117,6 +117,8 @@ def test_default_opponents_adapt_to_the_drill_and_chosen_ones_must_fit():
     assert adapted == pytest.approx({"self": 0.75 / 0.875, "random": 0.125 / 0.875})
     assert settings.for_drill(TrainConfig(), set(), ["chaser"], [], sides=2) == TrainConfig()
     assert settings.for_drill(TrainConfig(), set(), [], [], sides=1).opponents == {"self": 1.0}
+    alone = settings.without_opponents(TrainConfig(opponents={"pool": 1.0}), [settings.POOL])
+    assert alone.opponents == {"self": 1.0}
     with pytest.raises(ConfigError, match="did you mean 'chaser'"):
         settings.for_drill(TrainConfig(opponents={"chasr": 1.0}), {"opponents"}, ["chaser"], [], sides=2)
     with pytest.raises(ConfigError, match="so there is no opponent"):
