@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,10 @@ def test_checking_needs_neither_torch_nor_matplotlib():
 
 def test_a_verdict_without_a_notebook_is_text():
     assert repr(Verdict((), "well done")) == "Done: well done"
+
+
+def test_the_list_of_lessons_says_what_the_table_says():
+    page = (Path(__file__).parents[2] / "docs" / "lessons.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^\| (\d+) \| \[([^]]+)\]\(\.\./notebooks/(\w+)\.ipynb\) \| `([\w-]+)` \| (.+) \|$", page)
+    rows = [(str(int(row.number)), row.title, row.stem, row.name, row.idea) for row in LESSONS.values()]
+    assert listed == rows

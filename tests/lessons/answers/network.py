@@ -19,7 +19,7 @@ def slopes(function, weights, size=1e-4):
 
 # %%
 def descend(function, weights, rate, steps):
-    """The weights after so many steps against the slopes; the weights that were given stay as they are."""
+    """The weights after `steps` steps against the slopes; the weights that were given stay as they are."""
     for _ in range(steps):
         weights = weights - rate * slopes(function, weights)
     return weights
