@@ -29,8 +29,7 @@ OPTIONS = {
 def test_with_every_option_a_new_process_goes_on_to_the_bit(tmp_path):
     """The normalisers' moments are in the file, too, and the weights in it play as they are."""
     with Trainer("ball", seed=3, workers=0, **SMALL, **OPTIONS) as trainer:
-        trainer.start()
-        assert trainer.wait(updates=12, progress=False)
+        hashes(trainer, 12)
         path = trainer.save(tmp_path / "half.dshq")
         saved = checkpoint.load(path)
         last = saved.version + 45

@@ -350,8 +350,7 @@ class TestLearning:
 def test_a_new_process_goes_on_to_the_bit(tmp_path):
     """Schedules, optimiser, minibatch order, games, memories and their generators: all of it is in the file."""
     with Trainer("lamp", seed=3, **{**SMALL, "pace": 32 * 12 * 35}) as trainer:
-        trainer.start()
-        assert trainer.wait(updates=12, progress=False)
+        hashes(trainer, 12)
         path = trainer.save(tmp_path / "half.dshq")
         saved = checkpoint.load(path)
         last = saved.version + 30

@@ -33,8 +33,6 @@ def test_the_same_seed_gives_the_same_bits_twice():
     """Two trainers at once and a third one with another seed, none of which disturbs the others."""
     trainers = [Trainer("ball", seed=seed, deterministic=True, **SMALL) for seed in (7, 7, 8)]
     try:
-        for trainer in trainers:
-            trainer.start()
         with ThreadPoolExecutor(3) as pool:
             seen = list(pool.map(lambda trainer: hashes(trainer, 60), trainers))
     finally:
@@ -48,8 +46,7 @@ def test_the_same_seed_gives_the_same_bits_twice():
 def test_a_new_process_goes_on_to_the_bit(tmp_path, deterministic):
     """Schedules, optimiser, minibatch order, games and their generators: all of it is in the file."""
     with Trainer("ball", seed=3, workers=0, deterministic=deterministic, **SMALL) as trainer:
-        trainer.start()
-        assert trainer.wait(updates=12, progress=False)
+        hashes(trainer, 12)
         path = trainer.save(tmp_path / "half.dshq")
         saved = checkpoint.load(path)
         assert saved.version >= 12 and saved.step > 0

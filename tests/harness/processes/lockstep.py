@@ -14,8 +14,8 @@ PATIENCE = 300.0  # seconds
 
 
 def hashes(trainer: Trainer, last: int, first: int = 0) -> dict[int, str]:
-    """Version -> hash of its weights, of those after `first` until `last`: made one at a time, so that however busy the
-    machine is, all but those under way at the beginning are seen.
+    """Version -> hash of its weights, of those after `first` until `last`: made one at a time, the first one starts the
+    learner. So all are seen, however busy the machine is, and the learner is paused when this returns.
     """
     seen: dict[int, str] = {}
     enough = time.monotonic() + PATIENCE
@@ -33,9 +33,7 @@ def hashes(trainer: Trainer, last: int, first: int = 0) -> dict[int, str]:
 
 def main(path: str, last: int) -> None:
     with Trainer(path) as trainer:
-        first = trainer.version
-        trainer.start()
-        print(json.dumps(hashes(trainer, last, first)))
+        print(json.dumps(hashes(trainer, last, trainer.version)))
 
 
 if __name__ == "__main__":
