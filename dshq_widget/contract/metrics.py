@@ -109,7 +109,7 @@ def declare(own: Mapping[str, Metric], whose: str) -> None:
 
 def of_machine(name: str) -> bool:
     """Whether a metric says how fast the machine is that trained, or how much memory it used. A policy file keeps it;
-    whoever loads the file does not show it.
+    loading the file does not show it.
     """
     known = metric_named(name)
     return known is not None and (known.unit in ("ms", "MB", "processors") or known.unit.endswith("/s"))

@@ -128,7 +128,7 @@ class TrainConfig:
     for each action, learned freely). Of a beta distribution it is the second parameter. Drills do not use it.
     """
     action_repeat: int = setting(1, "int", "Action repeat", RESTART, "rollout", unit="steps", lo=1, hi=100)
-    """Steps of a Gymnasium environment for which each action is taken; a decision is then so many steps. Of an Atari
+    """Steps of a Gymnasium environment for which each action is taken; a decision then lasts as long. Of an Atari
     game a step is four frames. Drills do not use it.
     """
     fire_on_reset: bool = setting(True, "bool", "Fire on reset", RESTART, "rollout")

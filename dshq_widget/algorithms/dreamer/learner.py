@@ -55,7 +55,9 @@ class DreamerLearner(Learner):
         found = to_arrays(WEIGHTS, self.dreamer.state())
         if sum(row.nbytes for row in found.values()) <= MOST_STATE:
             return found
-        self._warn("a policy file cannot hold the optimiser's moments of this size: whoever continues it begins anew")
+        self._warn(
+            "a policy file cannot hold the optimiser's moments of this size: a run from it starts with fresh ones"
+        )
         return to_arrays(WEIGHTS, self.dreamer.state(moments=False))
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:

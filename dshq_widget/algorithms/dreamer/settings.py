@@ -48,7 +48,7 @@ class DreamerSettings(Section):
     horizon: int = setting(15, "int", "Imagination", NEXT_UPDATE, "dreamer", unit="steps", lo=1, hi=256)
     """Steps imagined from each state (DreamerV3: 15)."""
     starts: int = setting(256, "int", "Imagined states", NEXT_UPDATE, "dreamer", unit="states", lo=0, hi=1_000_000)
-    """States of the batch from which imagination starts, drawn anew for each update; 0 is all (DreamerV3)."""
+    """States of the batch from which imagination starts, drawn again for each update; 0 is all (DreamerV3)."""
     discount_horizon: float = setting(
         333.0, "float", "Discount horizon", NEXT_UPDATE, "dreamer", unit="decisions", lo=1.0, hi=1e6
     )

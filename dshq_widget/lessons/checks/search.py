@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshots import RNG_KEY, Snapshots
 
-DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and drawn anew."
+DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and drawn again."
 
 PLANS = np.array([[1] * 25, [0] * 25, [0, 1] * 12 + [0], [1, 1, 0] * 8 + [1]])
 GAINS = np.array([3.0, 1.0, 2.0, 5.0, 4.5, 0.0])
