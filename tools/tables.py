@@ -21,7 +21,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.contract import controls, messages, presets, protocol, run_file, sections, setting, settings
+from dshq_widget.contract import labels, messages, presets, protocol, run_file, sections, setting, settings
 from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.statistics import Z95
@@ -60,7 +60,7 @@ def tables_ts() -> str:
         "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
         "REPLAY_FORMAT": protocol.REPLAY_FORMAT,
-        "CONTROLS": controls.CONTROLS,
+        "CONTROLS": labels.CONTROLS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "Z95": Z95,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
@@ -269,9 +269,9 @@ def protocol_md() -> str:
         "## Controls",
         "Every button, tab, chip, slider and field of the page has a `data-control`. It stays when its accessible name "
         "changes.",
-        table(("id", "accessible name"), [(f"`{key}`", name) for key, name in controls.CONTROLS.items()]),
+        table(("id", "accessible name"), [(f"`{key}`", name) for key, name in labels.CONTROLS.items()]),
         "In these a word in capitals stands for what differs:",
-        table(("id", "what it is"), [(f"`{key}`", text) for key, text in controls.PATTERNS.items()]),
+        table(("id", "what it is"), [(f"`{key}`", text) for key, text in labels.PATTERNS.items()]),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",

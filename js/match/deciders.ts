@@ -1,14 +1,14 @@
 /**
- * Chooses the action of each side of a match: by a person, a network, a script or at random. Also decides when the next policy
- * takes over. Nothing is allocated per decision.
+ * Chooses the action of each side of a match: by a person, a network, a script or at random. Nothing is allocated per decision.
  */
 
-import type { DrillSpec, Mode, Swap } from "../contract/protocol";
+import type { DrillSpec, Mode } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
 import type { Decider, Elsewhere, Substitute } from "./decider";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
+import { PolicySwap } from "./policy_swap";
 import { Random } from "./random";
 import type { Game, GameState } from "./rules";
 
@@ -17,11 +17,9 @@ export class Deciders {
   mode: Mode = SHOW_DEFAULTS.mode;
   opponent: string;
   taken = false; // a person plays side 0, whatever the mode
-  swapWhen: Swap = SHOW_DEFAULTS.swap;
-  swapInterval = 0; // ms between policy swaps, at least
-  blend = 0; // ms of show time over which the old policy fades into the new
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
+  readonly next: PolicySwap;
   private readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
   private readonly substitutes: Substitute[] = [];
   private away: Elsewhere | null = null; // where side 0's policy may be, which then decides for its opponent, too
@@ -29,22 +27,17 @@ export class Deciders {
   readonly memories: Float32Array<ArrayBuffer>[]; // of each side: the state of its network's memory before the next decision
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
-  private pending: Policy | null = null;
-  private fading: Policy | null = null;
-  private swapTick = 0;
-  private swapTime = -Infinity; // ms, by now()
   private readonly observer: Observer;
-  private readonly mixed: Float32Array;
 
   constructor(
     private readonly game: Game,
     private readonly spec: DrillSpec,
-    private readonly now: () => number,
+    now: () => number,
   ) {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
     this.observer = new Observer(game, spec);
-    this.mixed = new Float32Array(spec.n_actions);
+    this.next = new PolicySwap(spec, now);
     this.memories = Array.from({ length: spec.sides }, () => new Float32Array(0));
   }
 
@@ -96,7 +89,7 @@ export class Deciders {
 
   /** A network that setMode may name as the opponent. Throws an Error where it does not fit the drill. */
   setRival(name: string, policy: Policy): void {
-    this.fit(policy, "Choose another opponent.");
+    this.next.fit(policy, "Choose another opponent.");
     const met = this.policyOf(1);
     this.rival = { name, policy };
     if (this.policyOf(1) !== met) this.memories[1]?.fill(0);
@@ -105,7 +98,7 @@ export class Deciders {
   /** A new match: what fades is gone, and chance begins anew. */
   reset(seed: number): void {
     this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
-    this.fading = null;
+    this.next.settle();
     this.keys.releaseAll();
     this.another();
   }
@@ -148,39 +141,13 @@ export class Deciders {
     return kept.length === policy.stateSize ? kept : policy.fresh();
   }
 
-  // ---- the next policy
-
-  /** It waits for `swap`. Throws an Error where it does not fit the drill. */
-  offer(policy: Policy): void {
-    this.fit(policy, "Reset the training.");
-    this.pending = policy;
-  }
-
-  /** Whether a policy waits that may take over at such a moment. */
-  due(when: Swap): boolean {
-    return this.pending !== null && this.swapWhen === when && (when !== "now" || this.now() - this.swapTime >= this.swapInterval);
-  }
-
+  /** The next policy takes over at `tick`. */
   swap(tick: number): void {
-    this.fading = this.blend > 0 ? this.policy : null;
-    this.policy = this.pending;
-    this.pending = null;
+    this.policy = this.next.take(this.policy, tick);
     for (const side of this.memories.keys()) {
       const policy = this.policyOf(side)!;
       if (policy.stateSize !== this.memories[side]!.length) this.memories[side] = policy.fresh(); // what fits goes on
     }
-    this.swapTick = tick;
-    this.swapTime = this.now();
-  }
-
-  private fit(policy: Policy, mend: string): void {
-    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
-    const { n_obs, n_actions } = this.spec;
-    if (first === n_obs && last === n_actions + 1) return;
-    throw new Error(
-      `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
-        `got layers ${policy.layers.join("-")}. ${mend}`,
-    );
   }
 
   // ---- decisions
@@ -236,7 +203,8 @@ export class Deciders {
     const policy = this.policyOf(side)!;
     this.observer.observe(state, side).evaluate(policy, freely, this.remembered(policy, side));
     const fresh = policy.probabilities;
-    return policy === this.policy ? this.faded(fresh, tick, side, freely) : fresh;
+    if (policy !== this.policy) return fresh;
+    return this.next.faded(fresh, tick, (old) => this.observer.evaluate(old, freely, this.remembered(old, side)));
   }
 
   /** What `side` does on a copy of the match, by a generator of the copy's own: as in the match, or as the policy where a person plays it. */
@@ -269,19 +237,5 @@ export class Deciders {
     if (name === "idle") return 0;
     if (name === "random") return this.observer.randomAction(state, side, random.next());
     return this.game.baselines[name]!(state, side);
-  }
-
-  /** (1 - a) old + a new while a blend lasts, a rising with show time. */
-  private faded(fresh: Float32Array, tick: number, side: number, freely: boolean): Float32Array {
-    if (!this.fading) return fresh;
-    const a = (tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
-    if (!(a >= 0 && a < 1)) {
-      this.fading = null;
-      return fresh;
-    }
-    this.observer.evaluate(this.fading, freely, this.remembered(this.fading, side));
-    const old = this.fading.probabilities;
-    for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
-    return this.mixed;
   }
 }

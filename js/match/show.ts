@@ -250,7 +250,7 @@ export class Show {
 
   /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
   setPolicy(policy: Policy): void {
-    this.deciders.offer(policy);
+    this.deciders.next.offer(policy);
     if (!this.deciders.policy) this.swap();
   }
 
@@ -403,7 +403,7 @@ export class Show {
   }
 
   private decide(): void {
-    if (this.deciders.due("now")) this.swap();
+    if (this.deciders.next.due("now")) this.swap();
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
     if (this.script) this.script.decide(this.state.action, this.tick);
@@ -467,7 +467,7 @@ export class Show {
     this.rest = 0;
     this.phase = 0;
     this.holding.clear(); // the hand lets go: a new game begins
-    if (this.deciders.due("at_reset")) this.swap();
+    if (this.deciders.next.due("at_reset")) this.swap();
     if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
     this.game.reset(this.state);

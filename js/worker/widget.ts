@@ -218,9 +218,9 @@ export class Widget {
         return false;
       case "SHOW_CONFIG":
         if (message.action_repeat !== undefined) show.setActionRepeat(message.action_repeat);
-        show.deciders.swapWhen = message.swap ?? show.deciders.swapWhen;
-        show.deciders.swapInterval = message.swap_interval_ms ?? show.deciders.swapInterval;
-        show.deciders.blend = message.blend_ms ?? show.deciders.blend;
+        show.deciders.next.when = message.swap ?? show.deciders.next.when;
+        show.deciders.next.interval = message.swap_interval_ms ?? show.deciders.next.interval;
+        show.deciders.next.blend = message.blend_ms ?? show.deciders.next.blend;
         return false;
       case "TAKE_OVER":
         show.takeOver(message.on);

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dshq_kernels.play import returns
+from dshq_kernels.play import gae
 from dshq_widget.algorithms.ppo.learners import losses
 
 N = 200
@@ -98,7 +98,7 @@ def test_gae_equals_the_kernels():
     terminated = rng.random((30, 12)) < 0.1
     truncated = (rng.random((30, 12)) < 0.1) & ~terminated
     arrays = (rewards, values, last_values, final_values, terminated, truncated)
-    expected = returns.gae(*arrays, 0.99, 0.95)
+    expected = gae.gae(*arrays, 0.99, 0.95)
     found = losses.gae(*map(torch.from_numpy, arrays), 0.99, 0.95)
     for a, b in zip(found, expected, strict=True):
         assert np.allclose(a.numpy(), b, atol=1e-5)

@@ -15,7 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from dshq_kernels.play import returns
+from dshq_kernels.play import gae
 from dshq_kernels.play.loops import DECISIONS, DRAWS, EPISODES, RETURN_SUM, RETURNS, STATS, WINS_0, WINS_1
 from dshq_kernels.play.players import IDLE, RANDOM, SELF
 from dshq_widget.algorithms.ppo.learners import losses, resident
@@ -105,7 +105,7 @@ def replay(compiled, learner, play, words, running, found):
     assert found["terminated"].any() and found["truncated"].any()
     assert np.allclose(found["final_value"], final_value, atol=2e-5)
     assert np.allclose(found["last_value"], last_value, atol=2e-5)
-    wanted = returns.gae(
+    wanted = gae.gae(
         found["reward"], found["value"], last_value, final_value, found["terminated"], found["truncated"], GAMMA, LAMBDA
     )
     assert np.allclose(found["advantage"], wanted[0], atol=1e-4)
@@ -138,7 +138,7 @@ def test_every_array_is_what_the_rules_say(drill, shares, games, device):
 IN_THE_SIMULATOR = """
 import contextlib
 import numpy as np, torch
-from dshq_kernels.play import returns
+from dshq_kernels.play import gae
 from dshq_kernels.play.gae_cuda import launch_gae
 from dshq_widget.gpu import play as gpu_play
 from dshq_widget.gpu.cuda.games import CudaGames
@@ -167,7 +167,7 @@ for one, other in ((first, again), (second, later)):
 rng = np.random.default_rng(0)
 arrays = [rng.standard_normal(shape).astype("f4") for shape in ((30, 32), (30, 32), (32,), (30, 32))]
 ends = [rng.random((30, 32)) < 0.1 for _ in range(2)]
-wanted = returns.gae(*arrays, *ends, 0.97, 0.9)
+wanted = gae.gae(*arrays, *ends, 0.97, 0.9)
 found = [np.zeros((30, 32), "f4") for _ in range(2)]
 launch_gae((*arrays, *(e.view("u1") for e in ends), np.array([0.97, 0.9], "f4"), *found))
 assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(wanted, found))
@@ -191,7 +191,7 @@ def test_the_torch_twin_estimates_the_same():
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape).astype("f4") for shape in ((30, 32), (30, 32), (32,), (30, 32))]
     ends = [rng.random((30, 32)) < 0.1 for _ in range(2)]
-    wanted = returns.gae(*arrays, *ends, GAMMA, LAMBDA)
+    wanted = gae.gae(*arrays, *ends, GAMMA, LAMBDA)
     found = losses.gae(*map(torch.from_numpy, (*arrays, *ends)), torch.tensor(GAMMA), torch.tensor(LAMBDA))
     assert all(np.allclose(a, b.numpy(), atol=1e-5) for a, b in zip(wanted, found, strict=True))
 

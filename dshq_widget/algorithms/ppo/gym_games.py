@@ -21,7 +21,7 @@ from gymnasium import Env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
-from dshq_kernels.play.returns import gae
+from dshq_kernels.play.gae import gae
 from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples

@@ -267,7 +267,7 @@ describe("the policy swap", () => {
   it("keeps at least the asked interval, and takes the newest then", () => {
     let clock = 0;
     const show = newShow({ now: () => clock });
-    show.deciders.swapInterval = 1000;
+    show.deciders.next.interval = 1000;
     show.setPolicy(newPolicy(1));
     show.setPolicy(newPolicy(2));
     show.stepBy("decision", 2);
@@ -299,7 +299,7 @@ describe("the policy swap", () => {
         Float32Array.from({ length: 28 }, (_, k) => (k === 21 + action ? 50 : 0)),
       );
     const show = newShow({ spec: { ...TOY.spec, time_limit: 1e9 } });
-    show.deciders.blend = 1000;
+    show.deciders.next.blend = 1000;
     show.setPolicy(always(1, 0));
     show.stepBy("decision", 1);
     show.setPolicy(always(2, 1));

@@ -12,8 +12,8 @@ import numpy as np
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import N_ACTIONS, UNITS, forward_lanes, play_scratch
+from dshq_kernels.play.gae import gae_lanes
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
-from dshq_kernels.play.returns import gae_lanes
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import (
     any_lane,

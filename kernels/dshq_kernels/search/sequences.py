@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dshq_kernels.network.mlp import FORBIDDEN, N_ACTIONS, N_OBS, NO_MEMORY, forward_lanes, play_scratch
-from dshq_kernels.play.returns import gae_lanes
+from dshq_kernels.play.gae import gae_lanes
 from dshq_kernels.simd.elementary import exp
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import (

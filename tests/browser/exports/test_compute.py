@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dshq_kernels.play.returns import gae
+from dshq_kernels.play.gae import gae
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper

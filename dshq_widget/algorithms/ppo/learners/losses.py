@@ -25,7 +25,7 @@ def gae(
     gamma: Number,
     gae_lambda: Number,
 ) -> tuple[Tensor, Tensor]:
-    """Advantages and returns `[T, N]`; arguments as in `dshq_kernels.play.returns.gae`."""
+    """Advantages and returns `[T, N]`; arguments as in `dshq_kernels.play.gae.gae`."""
     advantages = torch.zeros_like(rewards)
     carry, following = torch.zeros_like(last_values), last_values
     for t in reversed(range(len(rewards))):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dshq_kernels.play.returns import gae, gae_lanes
+from dshq_kernels.play.gae import gae, gae_lanes
 from dshq_kernels.simd.vector import aligned
 
 GAMMA, LAMBDA = 0.97, 0.9

@@ -1,0 +1,75 @@
+/** When the next policy takes over in a match, and how the old one fades into it. */
+
+import type { DrillSpec, Swap } from "../contract/protocol";
+import { SHOW_DEFAULTS } from "../contract/tables";
+import type { Policy } from "./policy";
+
+export class PolicySwap {
+  when: Swap = SHOW_DEFAULTS.swap;
+  interval = 0; // ms between two swaps, at least
+  blend = 0; // ms of show time over which the old policy fades into the new
+
+  private pending: Policy | null = null;
+  private fading: Policy | null = null;
+  private tick = 0; // of the last swap
+  private time = -Infinity; // of the last swap, ms by now()
+  private readonly mixed: Float32Array;
+
+  constructor(
+    private readonly spec: DrillSpec,
+    private readonly now: () => number,
+  ) {
+    this.mixed = new Float32Array(spec.n_actions);
+  }
+
+  /** It waits for `take`. Throws an Error where it does not fit the drill. */
+  offer(policy: Policy): void {
+    this.fit(policy, "Reset the training.");
+    this.pending = policy;
+  }
+
+  /** Whether a policy waits that may take over at such a moment. */
+  due(when: Swap): boolean {
+    return this.pending !== null && this.when === when && (when !== "now" || this.now() - this.time >= this.interval);
+  }
+
+  /** The policy that waited, which takes over from `policy` at `tick`. */
+  take(policy: Policy | null, tick: number): Policy | null {
+    this.fading = this.blend > 0 ? policy : null;
+    this.tick = tick;
+    this.time = this.now();
+    const next = this.pending;
+    this.pending = null;
+    return next;
+  }
+
+  /** Nothing fades any more. */
+  settle(): void {
+    this.fading = null;
+  }
+
+  /** Throws an Error with what to do, `mend`, where a policy does not fit the drill. */
+  fit(policy: Policy, mend: string): void {
+    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
+    const { n_obs, n_actions } = this.spec;
+    if (first === n_obs && last === n_actions + 1) return;
+    throw new Error(
+      `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
+        `got layers ${policy.layers.join("-")}. ${mend}`,
+    );
+  }
+
+  /** (1 - a) old + a new while a blend lasts, a rising with show time. `evaluate` computes the old policy's probabilities. */
+  faded(fresh: Float32Array, tick: number, evaluate: (old: Policy) => void): Float32Array {
+    if (!this.fading) return fresh;
+    const a = (tick - this.tick) / ((this.blend / 1000) * this.spec.tick_rate);
+    if (!(a >= 0 && a < 1)) {
+      this.fading = null;
+      return fresh;
+    }
+    evaluate(this.fading);
+    const old = this.fading.probabilities;
+    for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
+    return this.mixed;
+  }
+}
