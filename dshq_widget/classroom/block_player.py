@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom.errors import LeagueError
 
 BLOCK_SECONDS = 120.0
@@ -64,7 +65,7 @@ class BlockPlayer:
             if self._stopped:
                 raise LeagueError("the service is stopping")
             if self._process is None:
-                command = [sys.executable, "-P", "-m", "dshq_widget.classroom.block_player"]
+                command = own_python("-m", "dshq_widget.classroom.block_player")
                 environment, pipe = without_secrets(os.environ), subprocess.PIPE
                 self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe)
                 self._answers = queue.SimpleQueue()

@@ -24,13 +24,14 @@ from typing import Any
 
 import psutil
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.simd.folders import cache_dir
 from dshq_widget.classroom import demo_course
 from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
 FIRST = "lessons/01_watch_it_learn.ipynb"
-DSHQ = (sys.executable, "-m", "dshq_widget.cli")
+DSHQ = own_python("-m", "dshq_widget.cli")
 HERE = Path(__file__).parent
 PROXY = "configurable-http-proxy"
 START_SECONDS, STOP_SECONDS = 120.0, 30.0
@@ -86,7 +87,7 @@ class Hub:
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "dshq_widget.classroom.parent_watch", "-f", str(HERE / "demo_config.py")],
+                own_python("-m", "dshq_widget.classroom.parent_watch", "-f", str(HERE / "demo_config.py")),
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
                 stdin=subprocess.PIPE,  # when it closes, the hub ends, however this process ends: parent_watch.py

@@ -2,9 +2,10 @@
 
 import json
 import os
-import sys
+import sysconfig
 from typing import Any
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom import demo, demo_course
 
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it for its configuration files
@@ -39,7 +40,7 @@ c.JupyterHub.load_groups = {"instructors": {"users": [demo.INSTRUCTOR]}}
 
 c.JupyterHub.spawner_class = "dshq_widget.classroom.spawner.ShareSpawner"
 c.SimpleLocalProcessSpawner.home_dir_template = f"{folder}/home/{{username}}"
-c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
+c.Spawner.cmd = own_python("-m", "jupyterhub.singleuser")
 c.Spawner.args = [
     *(["--allow-root"] if os.geteuid() == 0 else []),
     "--ServerApp.terminado_settings=shell_command=['bash']",  # no login shell, which would forget the PATH below
@@ -54,7 +55,7 @@ c.Spawner.environment = {
     "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",
     "DSHQ_CACHE_DIR": chosen["cache"],
     "JUPYTER_CONFIG_PATH": f"{folder}/{demo_course.FOLDER}",
-    "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
+    "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]),
     **chosen["environment"],
 }
 
@@ -68,7 +69,7 @@ c.JupyterHub.services = [
     },
     {
         "name": "idle-culler",
-        "command": [sys.executable, "-m", "jupyterhub_idle_culler", f"--timeout={chosen['idle_seconds']}"],
+        "command": own_python("-m", "jupyterhub_idle_culler", f"--timeout={chosen['idle_seconds']}"),
     },
     {"name": "demo", "api_token": chosen["token"]},
 ]

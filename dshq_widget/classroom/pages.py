@@ -33,13 +33,23 @@ MOST_BLOCKS = 32
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
 STRICT = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'self'; "
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
-"""The content security policy."""
+"""The content security policy. No page may frame the league's: on a hub without subdomains those of students' servers
+are of the same origin, and would read what is in the frame.
+"""
 REPLAYING = f"{STRICT}; script-src 'self' 'unsafe-eval'"
 """The rules are a function made from text, written by the server from the drill and from nothing else."""
-HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "noopener-allow-popups",
+}
+"""The last one keeps the page that opened a window of the league from reading it, of whatever origin it is; browsers
+that do not know the word do without.
+"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd import vector
@@ -111,7 +111,7 @@ def numpy_gemm(seconds: float) -> float:
     code = "from dshq_widget.cli.bench import rate; import numpy, sys; a = numpy.ones((768, 768), numpy.float32)"
     code += "; out = a.copy(); print(rate(lambda: numpy.matmul(a, a, out), 2 * 768**3, float(sys.argv[1])))"
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-c", code, str(seconds)]
+    command = own_python("-c", code, str(seconds))
     said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **one})
     return float(said.stdout) / 1e9
 

@@ -22,6 +22,7 @@ import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
 
@@ -40,7 +41,7 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
         raise ValueError(f"lesson {name!r} has {exercises} exercises, got {len(answers)} answers")
     word = secrets.token_hex(16)
     asked = json.dumps({"lesson": name, "answers": list(answers), "word": word})
-    command = [sys.executable, "-m", "dshq_widget.lessons.afresh"]
+    command = own_python("-m", "dshq_widget.lessons.afresh")
     try:
         done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:

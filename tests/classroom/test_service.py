@@ -73,6 +73,15 @@ def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
     assert "HttpOnly" in cookies and "SameSite=Lax" in cookies
 
 
+def test_no_page_may_frame_the_leagues_or_read_a_window_that_it_has_opened(service: Service, store: Store):
+    """On a hub without subdomains the pages of students' own servers are of the same origin."""
+    teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
+    for path, status in (("/", 200), ("/teach", 200), ("/match/1", 422), ("/nowhere", 404)):
+        found, headers, _ = teacher.ask("GET", path)
+        assert found == status and "frame-ancestors 'none'" in headers["Content-Security-Policy"], path
+        assert headers["Cross-Origin-Opener-Policy"] == "noopener-allow-popups", path
+
+
 def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):
     teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
     status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\nada")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -60,7 +61,7 @@ class Helper:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         if not compiling.stamp(LEARN).exists() and budget.cpu_budget() >= 1.5:
-            command = [sys.executable, "-c", "from dshq_widget.algorithms.ppo.compiling import _help; _help()"]
+            command = own_python("-c", "from dshq_widget.algorithms.ppo.compiling import _help; _help()")
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
     def close(self) -> None:

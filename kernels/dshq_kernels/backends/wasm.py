@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ import numba
 
 from dshq_kernels.backends.cpu import verb_names
 from dshq_kernels.backends.machine_code import optimised
+from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.backends.wasm_module import linked
 from dshq_kernels.backends.wasm_target import TRIPLE, features, machine_for
@@ -78,7 +78,7 @@ def _object_of(source: str, names: Sequence[str], relaxed: bool) -> bytes:
 def _object_files(work: Mapping[str, Any]) -> list[bytes]:
     """What `wasm_numba` makes of `work`, in a process of its own: without and with relaxed SIMD."""
     run = subprocess.run(
-        [sys.executable, "-m", "dshq_kernels.backends.wasm_numba"],
+        own_python("-m", "dshq_kernels.backends.wasm_numba"),
         input=json.dumps(work).encode(),
         capture_output=True,
         check=False,

@@ -7,11 +7,11 @@ import logging
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dshq_kernels.backends.own_python import own_python
 from dshq_widget.algorithms.ppo.cluster.requirements import GUIDE
 
 HERE = "auto"
@@ -85,7 +85,7 @@ def _answers(address: str) -> None:
 
 def _asks_for_a_token(address: str) -> None:
     """Raises ConnectionError unless the cluster refuses somebody without a token: everybody could run code on it."""
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    command = own_python("-m", "ray.scripts.scripts", "health-check", "--address", address)
     without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
     stranger = {**without, "RAY_AUTH_MODE": "disabled"}
     try:
