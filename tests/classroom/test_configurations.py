@@ -1,5 +1,6 @@
 """The configurations in docs/classroom: they can be read, and agree with one another and with the code."""
 
+import asyncio
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -227,29 +229,50 @@ def test_lti_is_the_same_on_both_hubs():
 
 
 @pytest.mark.parametrize("where", ["lti.py", "lti11.py", "lti.yaml"])
-def test_a_teachers_name_needs_the_platforms_number_of_that_person(where: str):
-    """Who places the tool in a course may be able to set the parameter from which names come."""
-    if where == "lti.yaml":
-        c = Config()
-        chart = yaml.safe_load((DOCS / "zero-to-jupyterhub" / where).read_text())
-        exec(chart["hub"]["extraConfig"]["20-lti"], {"c": c})
-        names = chart["hub"]["config"]["Authenticator"]["admin_users"]
-    else:
-        c = run(DOCS / "littlest-jupyterhub" / where)
-        names = c.Authenticator.admin_users
-    (teacher,) = names
+def test_a_teachers_name_needs_the_platforms_number_of_that_person(where: str, tmp_path: Path):
+    """Who places the tool in a course may be able to set the parameter from which names come. The hub itself says whose
+    name counts as whose: it writes names in small letters before it asks the hook.
+    """
+    auth = pytest.importorskip("jupyterhub.auth", reason="pip install 'dshq-widget[hub]'")
     number = "user_id" if where == "lti11.py" else "sub"
+    folder = "zero-to-jupyterhub" if where == "lti.yaml" else "littlest-jupyterhub"
+    text = (DOCS / folder / where).read_text().replace("PROF", "Prof").replace("NUMBER", "77")
+    if where == "lti.yaml":
+        chart = yaml.safe_load(text)
+        c = Config(chart["hub"]["config"])
+        exec(chart["hub"]["extraConfig"]["20-lti"], {"c": c})
+    else:
+        (tmp_path / where).write_text(text)
+        c = run(tmp_path / where)
 
-    def let_in(name: str, who: str) -> bool:
-        model = {"name": name, "auth_state": {number: who}}
+    class Launched(auth.Authenticator):
+        async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any]:
+            return {"name": data["custom_login"], "auth_state": {number: data["number"]}}
+
+    admins = [name.lower() for name in c.Authenticator.admin_users]  # as the hub does when it starts
+    hub = Launched(allow_all=True, admin_users=admins, post_auth_hook=c.Authenticator.post_auth_hook)
+    known = {
+        "ada": SimpleNamespace(admin=False, groups=[]),
+        "root": SimpleNamespace(admin=True, groups=[]),
+        "staff": SimpleNamespace(admin=False, groups=[SimpleNamespace(name="instructors")]),
+        "prof": SimpleNamespace(admin=True, groups=[]),
+    }
+
+    def admin(name: str, who: str) -> bool | None:
+        """Whether a launch makes an admin; None where it is refused."""
+        launch = {"custom_login": name, "number": who}
         try:
-            return c.Authenticator.post_auth_hook(None, None, model) is model
+            model = asyncio.run(hub.get_authenticated_user(SimpleNamespace(find_user=known.get), launch))
         except HTTPError as refused:
             assert refused.status_code == 403
-            return False
+            return None
+        return bool(model["admin"])
 
-    assert let_in(teacher, "NUMBER") and let_in("ada", "4711")
-    assert not let_in(teacher, "4711") and not let_in(teacher, "")
+    for teacher in ("Prof", "prof", "PROF"):
+        assert admin(teacher, "77") is True
+        assert admin(teacher, "4711") is None and admin(teacher, "") is None
+    assert admin("ada", "4711") is False and admin("new", "4712") is False
+    assert admin("root", "4711") is None and admin("staff", "4711") is None, "not in TEACHERS"
 
 
 def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch):
