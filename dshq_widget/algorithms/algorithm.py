@@ -19,6 +19,7 @@ from dshq_widget.contract.setting import ConfigError
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
+    from dshq_widget.learning.saved_state import Fits
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
@@ -187,6 +188,10 @@ class Algorithm:
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
 
+    tensors: Mapping[str, Fits] = field(default_factory=dict)
+    """What it saves by names of its own that begin with `train.`, and what these must be (learning/saved_state.py): a
+    file with others is refused. Names that are not here are not looked at before it restores them.
+    """
     evaluate: Callable[[CompiledDrill, Checkpoint, int, int, bool, str], dict[str, Any]] | None = None
     """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their
     file: the numbers of policy/evaluate.py. None: that network plays.

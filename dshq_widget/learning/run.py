@@ -373,15 +373,28 @@ class Run:
         saved = checkpoint.load(self.job["resume"]) if self.job.get("resume") else None
         if saved is not None and (published is None or saved.version == published[0]):
             self.learner.load(saved.weights)
-            self.learner.restore(saved.state)
-            self.source.restore(saved.state)
-            for companion in self.companions:
-                companion.restore(saved.state)
-            self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
-            self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
-            self.rate = float(saved.state.get("train.rate", 1.0))
-            self.good = int(saved.state.get("train.good", 0))
+            self.agent_steps = saved.step
+            try:
+                self._restore(saved)
+            except checkpoint.CheckpointError:
+                raise
+            except Exception as error:  # a file's values, and whatever an algorithm raises for them
+                if saved.stands_in:  # what it plays with is not in the weights
+                    raise
+                self.learner.load(saved.weights)
+                self.warn(f"continuing from the weights of version {saved.version} alone: {error or repr(error)}")
         elif published is not None:
             self.learner.load(published[2])
             self.agent_steps = published[1]
             self.warn(f"continuing from version {published[0]} with a fresh optimiser")
+
+    def _restore(self, saved: checkpoint.Checkpoint) -> None:
+        """All that a file holds beside the weights."""
+        self.learner.restore(saved.state)
+        self.source.restore(saved.state)
+        for companion in self.companions:
+            companion.restore(saved.state)
+        self.seconds = float(saved.metrics.get("seconds", 0.0))
+        self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
+        self.rate = float(saved.state.get("train.rate", 1.0))
+        self.good = int(saved.state.get("train.good", 0))

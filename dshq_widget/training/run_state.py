@@ -10,6 +10,7 @@ import numpy as np
 from dshq_widget.contract.metrics import of_machine
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
+from dshq_widget.learning import saved_state
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
@@ -72,6 +73,10 @@ class RunState:
         only its network is left to be compared.
         """
         checkpoint.updates_of(saved)
+        try:
+            saved_state.check(saved.state, saved.metrics, saved.weights.size, self._config.algorithm.tensors)
+        except ValueError as error:
+            raise CheckpointError(f"cannot continue from {name!r}: {error}") from None
         if saved.rules_hash == self._spec.rules_hash:
             try:
                 Scenes(self._spec).restore(saved.state)

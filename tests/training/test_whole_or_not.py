@@ -3,16 +3,21 @@
 import dataclasses
 import errno
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dshq_widget import algorithms
+from dshq_widget.learning import saved_state
+from dshq_widget.learning.generator import pack_generator
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.supervisor import Exit
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import until
 
+RELEASED = Path(__file__).parents[1] / "formats" / "0.1.0" / "bot.dshq"
 ENDED = Exit(0, True, False, "", "", "")
 
 
@@ -91,15 +96,49 @@ BROKEN = {
     "scenes of another drill": {"train.scenes": np.zeros((1, 3), np.uint32)},
     "scenes of another type": {"train.scenes": np.zeros((1, 3), np.float32)},
     "updates that are no count": {"train.updates": np.zeros(3, np.int64)},
+    "moments of another network": {"adam_m": np.zeros(1, np.float32), "adam_v": np.zeros(1, np.float32)},
+    "a mean square below 0": {"adam_v": "weights"},
+    "steps that are no number": {"adam_step": np.zeros(3, np.int64)},
+    "a generator without words": {"generator_update": np.zeros(0, np.uint64)},
+    "a generator of other words": {"generator_update": np.full(6, 2**63, np.uint64)},
+    "a normaliser's shape": {"normalizer.observations": np.zeros((3, 1))},
+    "a normaliser's variance": {"normalizer.returns": np.array([0.0, -1.0, 1.0])},
+    "a count of games": {"train.count": np.zeros(2, np.int64)},
+    "a learning rate": {"train.rate": np.array(0.0)},
+    "a guard's memory": {"train.guard": np.zeros(1)},
+    "an entropy's memory": {"train.entropy": np.array([0.0, 1e300, 0.0])},
+    "weights of another network": {"train.awake": np.zeros(2, np.float32)},
+    "targets": {"train.targets": np.zeros((2, 2))},
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_load_that_fails_changes_nothing(trainer, arriving, what):
     before = snapshot(trainer)
+    state = {name: arriving.weights - 9 if isinstance(tensor, str) else tensor for name, tensor in BROKEN[what].items()}
     with pytest.raises(CheckpointError):
-        trainer.load_checkpoint(dataclasses.replace(arriving, state=BROKEN[what]), "bot.dshq")
+        trainer.load_checkpoint(dataclasses.replace(arriving, state=state), "bot.dshq")
     assert snapshot(trainer) == before
+
+
+@pytest.mark.parametrize("metrics", [{"seconds": "x"}, {"seconds": -1}, {"updates": [1]}, {"updates": None}], ids=str)
+def test_nor_does_one_whose_metrics_cannot_be_gone_on_from(trainer, arriving, metrics):
+    before = snapshot(trainer)
+    with pytest.raises(CheckpointError, match="metric"):
+        trainer.load_checkpoint(dataclasses.replace(arriving, metrics=metrics), "bot.dshq")
+    assert snapshot(trainer) == before
+
+
+def test_what_a_run_saves_is_what_is_wanted():
+    """Of the algorithms of the package, each beside the bounds that it declares."""
+    spo = algorithms.get("spo").tensors
+    assert spo["train.spo.target"](np.ones(5, np.float32), 5) and not spo["train.spo.target"](np.ones(5), 5)
+    gate = algorithms.get("gate").tensors
+    rng = pack_generator(np.random.default_rng(1))
+    assert gate["train.gate.rng"](rng, 5) and not gate["train.gate.rng"](rng[:5], 5)
+    saved = checkpoint.load(RELEASED)
+    saved_state.check(saved.state, saved.metrics, saved.weights.size, {})
+    assert {"adam_m", "train.entropy", "train.guard", "train.awake", "generator_update"} <= set(saved.state)
 
 
 @pytest.mark.parametrize("step", ["put", "set_aside"])

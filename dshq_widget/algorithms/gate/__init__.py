@@ -11,6 +11,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
+from dshq_widget.learning import saved_state
 
 if TYPE_CHECKING:
     from dshq_widget.drill.compiled import CompiledDrill
@@ -101,6 +102,19 @@ ALGORITHM = Algorithm(
     summary=summary,
     evaluate=evaluate,
     suits=suits,
+    tensors={
+        "train.gate.adam": saved_state.numbers(2, -1),
+        "train.gate.numbers": saved_state.numbers(4, low=0),
+        "train.gate.baseline": saved_state.number(-saved_state.MOST),
+        "train.gate.rng": saved_state.generator,
+        "train.gate.draws": saved_state.generator,
+        "train.gate.clock": saved_state.numbers(3),
+        "train.gate.pending": saved_state.numbers(-1, 2),
+        "train.gate.added": saved_state.number(0),
+        "train.gate.capacity": saved_state.number(1),
+        "train.gate.history": saved_state.numbers(-1, 3),
+        "train.gate.bin": saved_state.number(1),
+    },
     refuses={
         "two sides": TWO_SIDES,
         "gym": "gate judges spawns of the drill territory, not environments: choose it, or the algorithm ppo",

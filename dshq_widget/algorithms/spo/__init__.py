@@ -9,6 +9,7 @@ from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.spo.metrics import METRICS
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.curves import Curve
+from dshq_widget.learning import saved_state
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -66,6 +67,12 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
+    tensors={
+        "train.spo.target": saved_state.weights(),
+        "train.spo.duals": saved_state.numbers(2, 4),
+        "train.spo.simulated": saved_state.number(0),
+        "train.replay.counts": saved_state.numbers(2, low=0),
+    },
     refuses={
         "gym": "spo copies states to search in them, and an environment cannot be copied: choose a drill, or ppo",
         "recurrent": "spo has no networks with memory: leave out --memory",

@@ -1,0 +1,89 @@
+"""What the tensors and numbers of a run's file must be, so that whoever continues from it can: checked whole before
+anything is changed. Games, replays and leagues are compared with the run's own where they are restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.contract.finite import is_finite
+from dshq_widget.learning.generator import unpack_generator
+
+Fits = Callable[[np.ndarray, int], bool]
+"""Whether a tensor is of its kind in a file whose network has so many floats."""
+MOST = 2.0**53
+
+
+def number(low: float, high: float = MOST) -> Fits:
+    """One number, within bounds."""
+    return lambda found, _: found.size == 1 and bool(low <= found.reshape(()) <= high)
+
+
+def numbers(*shape: int, low: float = -MOST) -> Fits:
+    """An array of this shape, -1 for any length, with no number below `low`."""
+
+    def fits(found: np.ndarray, _: int) -> bool:
+        like = found.ndim == len(shape) and all(n in (-1, size) for n, size in zip(shape, found.shape, strict=True))
+        return like and (found.size == 0 or bool(found.min() >= low))
+
+    return fits
+
+
+def weights(low: float = -np.inf) -> Fits:
+    """f32, one for each weight."""
+    return lambda found, floats: (
+        found.dtype == np.float32 and found.shape == (floats,) and bool((found >= np.float32(low)).all())
+    )
+
+
+def generator(found: np.ndarray, _: int) -> bool:
+    """A generator's words, as `pack_generator` writes them."""
+    if found.dtype != np.uint64 or found.shape != (6,):
+        return False
+    try:
+        unpack_generator(found)
+    except (OverflowError, ValueError):
+        return False
+    return True
+
+
+def moments(found: np.ndarray, _: int) -> bool:
+    """Means, variances and how many: a normaliser's."""
+    return found.ndim == 1 and found.size % 2 == 1 and bool((found[found.size // 2 :] >= 0).all())
+
+
+EVERY_RUN: Mapping[str, Fits] = {
+    "adam_m": weights(),
+    "adam_v": weights(0.0),
+    "adam_step": number(0),
+    "generator_update": generator,
+    "normalizer.observations": moments,
+    "normalizer.returns": moments,
+    "train.updates": number(0),
+    "train.rate": number(1e-3, 1.0),
+    "train.good": number(0),
+    "train.count": number(0),
+    "train.entropy": lambda found, _: found.shape == (3,) and bool((found[:2] >= 0).all() and found[1] <= 1e3),
+    "train.awake": weights(),
+    "train.guard": lambda found, _: found.ndim == 1 and len(found) >= 3 and bool((found[1:3] >= 0).all()),
+    "train.targets": numbers(-1, low=0.0),
+}
+"""What runs of any algorithm save under these names."""
+COUNTS = ("seconds", "updates")
+"""The metrics that a continuation goes on from."""
+
+
+def check(state: Mapping[str, np.ndarray], metrics: Mapping[str, Any], floats: int, own: Mapping[str, Fits]) -> None:
+    """Raises ValueError for a tensor, or a metric, that nobody can continue from. `floats`: of the file's network;
+    `own`: what the algorithm saves beyond `EVERY_RUN`.
+    """
+    for name, fits in {**EVERY_RUN, **own}.items():
+        if name in state and not fits(state[name], floats):
+            found = state[name]
+            raise ValueError(f"its {name}, {found.dtype} of shape {found.shape}, is not what a run saves")
+    for name in COUNTS:
+        if name in metrics and not (is_finite(metrics[name]) and 0 <= metrics[name] <= MOST):
+            raise ValueError(f"its metric {name} must be a number from 0, got {metrics[name]!r:.60}")
