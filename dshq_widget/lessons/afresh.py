@@ -3,7 +3,8 @@
 A check runs where the answer is. In a notebook that is the student's own kernel, and one line in any cell, such as
 `lessons.check = ...`, gives full points. So the grader starts a process for the answers alone: it runs the cells of the
 package's own notebook with the answers in place of the exercises, and, after each answer, puts back what the answer has
-changed in modules before the check looks at it. Who reads the source of the checks still finds how to pass them.
+changed (guarded.py) before the check looks at it. Who reads the source of the checks still finds how to pass them, and
+what an answer does while its check calls it is not undone before that check has ended.
 
     python -m dshq_widget.lessons.afresh < ANSWERS     {"lesson": name, "answers": [source, ...], "word": a secret}
 """
@@ -11,25 +12,22 @@ changed in modules before the check looks at it. Who reads the source of the che
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib
 import json
 import os
 import secrets
 import subprocess
 import sys
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dshq_kernels.backends.own_python import own_python
+from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
 
 SECONDS = 900.0
 """For a lesson, on a busy machine that never compiled anything."""
-GUARDED = ("dshq_widget", "dshq_kernels", "numpy", "builtins", "importlib", "inspect", "sys", "types", "json", "os")
-"""Packages that an answer may not change; what a check needs comes from there."""
 
 
 def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
@@ -61,33 +59,10 @@ def _cells(name: str) -> list[tuple[list[str], str]]:
     return [(cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in cells]
 
 
-@contextlib.contextmanager
-def _guarded() -> Iterator[None]:
-    """What the block changes in the modules of GUARDED is put back."""
-    modules = [
-        module
-        for key, module in list(sys.modules.items())
-        if key.partition(".")[0] in GUARDED and isinstance(module, types.ModuleType)
-    ]
-    before = [(module, dict(vars(module))) for module in modules]
-    loaded = dict(sys.modules)
-    try:
-        yield
-    finally:
-        for module, values in before:
-            now = vars(module)
-            for key in [key for key in now if key not in values and not isinstance(now[key], types.ModuleType)]:
-                del now[key]
-            now.update(values)
-        for key, module in loaded.items():
-            if key.partition(".")[0] in GUARDED:
-                sys.modules[key] = module
-
-
 def _run(name: str, answers: Sequence[str]) -> list[str]:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from dshq_widget.lessons import check
+    from dshq_widget.lessons import Verdict, check
 
     importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
@@ -96,7 +71,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if len(found) == len(answers):
             break
         if "exercise" in tags:
-            with _guarded():
+            with guarded():
                 ran = shell.run_cell(left.pop(0))
             if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
@@ -107,11 +82,12 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             shell.run_cell(ast.unparse(ast.Module(ast.parse(source).body[:-1], [])))
             call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
             try:
-                verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, "check": check})
+                with guarded():  # the check calls what the answer has made
+                    verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, "check": check})
             except Exception as error:  # of a name that the answer does not have, for example
                 found.append(f"the check ended with {type(error).__name__}: {error}")
             else:
-                found.append("" if verdict.done else repr(verdict))
+                found.append("" if type(verdict) is Verdict and verdict.done else repr(verdict))
         else:
             shell.run_cell(source)
     return found + ["its check was not reached"] * (len(answers) - len(found))

@@ -20,6 +20,7 @@ from typing import Any
 
 from ipywidgets.widgets.widget import _remove_buffers
 from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
@@ -34,6 +35,12 @@ NAMES = (ADDRESS, "localhost")
 """Under which a page may ask: any other is a name that somebody else's page gave this machine."""
 FRAME_BYTES_MAX = 16 << 20
 """The page sends policy files in parts that are smaller."""
+BODY_BYTES_MAX, HEADER_BYTES_MAX = 1 << 10, 1 << 14
+"""Of a request, held before anybody is asked for the token. No page of ours sends a body."""
+REQUEST_SECONDS = 30.0
+"""How long a connection may take to ask, and how long it stays open without asking."""
+MOST_OPEN, MOST_PAGES = 64, 64
+"""Connections that ask at once, and pages that are open at once: a browser has six connections, a class one page each."""
 TOO_SLOW, GONE = 4001, 1001
 """Why a websocket is closed: the page takes too long, and is to connect again; the server ends."""
 END_SECONDS = 1.0
@@ -112,7 +119,9 @@ class PlayServer:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         routes = [("/socket", _Socket, {"server": self}), (r"/([a-z.]*)", _File, {"server": self})]
         application = Application(routes, log_function=lambda _: None, websocket_max_message_size=FRAME_BYTES_MAX)
-        server = HTTPServer(application)
+        limits = {"max_body_size": BODY_BYTES_MAX, "max_header_size": HEADER_BYTES_MAX}
+        times = {"body_timeout": REQUEST_SECONDS, "idle_connection_timeout": REQUEST_SECONDS}
+        server = _Bounded(application, **limits, **times)
         server.add_sockets(sockets)
         serving.set()
         await self._ending.wait()
@@ -134,6 +143,11 @@ class PlayServer:
     def crowded(self) -> bool:
         """Whether the widget has not yet come to what pages have sent."""
         return self._widget._inbox.crowded and not self._ending.is_set()
+
+    @property
+    def full(self) -> bool:
+        """Whether as many pages are open as may be."""
+        return len(self._lines) >= MOST_PAGES
 
     def file(self, name: str) -> tuple[str, str]:
         """Type and text of one of the page's files; raises KeyError."""
@@ -168,6 +182,16 @@ class PlayServer:
             page.close(GONE, "the server ends")
 
 
+class _Bounded(HTTPServer):
+    """Takes so many connections at once: each costs memory before anybody is asked for the token."""
+
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        if len(self._connections) < MOST_OPEN:  # those of pages that are open are no longer among them
+            super().handle_stream(stream, address)
+        else:
+            stream.close()
+
+
 class _Guarded(RequestHandler):
     """Answers nobody who cannot say the token."""
 
@@ -193,6 +217,8 @@ class _Guarded(RequestHandler):
         self.finish(
             "This address needs its token: open the one that was printed when the match was served.\n"
             if status_code == 403
+            else f"{MOST_PAGES} pages show this match already: close one.\n"
+            if status_code == 503
             else f"{status_code}: there is nothing here.\n"
         )
 
@@ -211,6 +237,12 @@ class _File(_Guarded):
 
 class _Socket(_Guarded, WebSocketHandler):
     """The websocket of one page. A foreign Origin is refused by tornado's own rule: it has to be the Host."""
+
+    def prepare(self) -> Awaitable[None] | None:
+        super().prepare()
+        if self.server.full:
+            raise HTTPError(503)
+        return None
 
     def open(self, *_: str, **__: str) -> None:
         self.set_nodelay(True)

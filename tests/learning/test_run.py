@@ -9,6 +9,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run
+from dshq_widget.policy.checkpoint import Checkpoint, save
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
@@ -58,10 +59,18 @@ class Reader(Companion):
 
 def test_companions_read_a_rollout_before_its_memory_is_given_back():
     weights, source, reader = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames(), Reader()
+    run = a_run({"limits": {"updates": 3}}, weights, source, reader)
+    run.train({})
+    assert reader.read == [2.0] * 3 and source.lane.waiting == 0
+    source.block.close()
+    weights.close()
+
+
+def a_run(job, weights, source, *companions):
     drill = SimpleNamespace(name="nothing", spec=SimpleNamespace(terms=()))
-    run = Run(
+    return Run(
         Turns(10),
-        {"limits": {"updates": 3}},
+        job,
         drill=drill,
         config=TrainConfig(),
         spec=SPEC,
@@ -69,9 +78,19 @@ def test_companions_read_a_rollout_before_its_memory_is_given_back():
         source=source,
         evaluator=SimpleNamespace(solved=False, metrics={}, pause=lambda config: np.inf),
         publisher=Publisher(WeightSlots.create(weights, SPEC.floats)),
-        companions=(reader,),
+        companions=companions,
     )
-    run.train({})
-    assert reader.read == [2.0] * 3 and source.lane.waiting == 0
+
+
+def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path):
+    """A file says whatever its maker wants; only its weights are sure to fit."""
+    own = np.arange(SPEC.floats, dtype=np.float32)
+    saved = Checkpoint("nothing", "0" * 16, SPEC.layers, SPEC.activation, own, version=7, step=96)
+    weights, source = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames()
+    source.restore = lambda state: None
+    run = a_run({"resume": str(save(tmp_path / "bot.dshq", saved))}, weights, source)
+    assert (run.learner.blob() == own).all() and (run.agent_steps, run.updates) == (96, 0)
+    (warning,) = [said["text"] for said in run.channel.said if said["type"] == "WARNING"]
+    assert warning == "continuing from the weights of version 7 alone: 'train.search'"
     source.block.close()
     weights.close()

@@ -1,10 +1,17 @@
 """Grades: one line of monkeypatching earns nothing, a right answer keeps its points."""
 
+import sys
+from collections.abc import Callable
+
 import nbformat
+import numpy as np
 import pytest
 
-from dshq_widget.lessons import LESSONS, afresh
+import dshq_widget.lessons as L
+from dshq_widget.lessons import LESSONS, Verdict, afresh
+from dshq_widget.lessons.checks import bandit
 from dshq_widget.lessons.grading import Afresh
+from dshq_widget.lessons.guarded import guarded
 from tests.harness.notebook_reader import answers
 from tools.instructor import assignments
 from tools.instructor.lessons import Material
@@ -18,7 +25,33 @@ CHEATS = (
     "import dshq_widget.lessons.verdict as v; check = lambda *a, **k: v.Verdict((), '')",
     "import numpy as np; np.allclose = np.isclose = lambda *a, **k: True",
     "import os; print('\\n[\"\"]\\n', flush=True); os._exit(0)",
+    "from dshq_widget.lessons import Verdict; Verdict.done = True",
+    "import dshq_widget.lessons as L; L.check.__code__ = (lambda name, /, *a, **k: Verdict((), '')).__code__",
 )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: setattr(Verdict, "done", True),
+        lambda: setattr(Verdict, "__getattribute__", lambda self, name: True),
+        lambda: setattr(L.check, "__code__", (lambda name, /, *a, **k: Verdict((), "")).__code__),
+        lambda: setattr(bandit.missing, "__kwdefaults__", {}),
+        lambda: setattr(Verdict.done.fget, "__code__", (lambda self: True).__code__),
+        lambda: setattr(bandit._estimate, "__code__", (lambda estimate: []).__code__),
+        lambda: bandit.VALUES.fill(0),
+        lambda: setattr(np, "isclose", lambda *a, **k: True),
+        lambda: setattr(bandit, "PAID", ()),
+        lambda: sys.setprofile(print),
+    ],
+)
+def test_what_an_answer_changes_is_put_back(change: Callable[[], None]):
+    before = bandit.VALUES.copy()
+    with guarded():
+        change()
+    assert sys.getprofile() is None and (bandit.VALUES == before).all()
+    assert bandit.missing(estimate=lambda values, counts, arm, reward: None), "a wrong answer"
+    assert not L.check("bandit", estimate=print).done and L.Verdict((), "").done
 
 
 def test_a_right_answer_is_done_and_a_wrong_one_is_not():
@@ -27,9 +60,7 @@ def test_a_right_answer_is_done_and_a_wrong_one_is_not():
     assert third == "the check ended with NameError: name 'regret' is not defined" or third.startswith("Not yet: ")
 
 
-@pytest.mark.parametrize(
-    "cheat", [CHEATS[1], *(pytest.param(one, marks=pytest.mark.slow) for one in CHEATS if one != CHEATS[1])]
-)
+@pytest.mark.parametrize("cheat", [CHEATS[-1], *(pytest.param(one, marks=pytest.mark.slow) for one in CHEATS[:-1])])
 def test_one_line_of_monkeypatching_earns_nothing(cheat: str):
     (lack,) = afresh.missing(LESSON.name, [f"{cheat}\n{WRONG}"])
     assert lack

@@ -1,6 +1,7 @@
 """A widget on a page of its own: who is let in, what a page is told, and what of it the widget hears."""
 
 import asyncio
+import socket
 import threading
 import time
 import urllib.error
@@ -116,6 +117,47 @@ def test_without_the_token_and_under_other_names_there_is_no_answer(served):
         assert status == 403 and "needs its token" in text, url
     assert status_of(server.url, Host="evil.example:80")[0] == 403
     assert status_of(server.url, Host="localhost:1234")[0] == 200, "as through a tunnel"
+
+
+def test_a_large_request_is_refused_before_it_is_held(served):
+    """Anybody who reaches the port can send one; the token is asked for once it is there."""
+    _, server = served
+    with socket.create_connection(("127.0.0.1", int(server.url.split(":")[2].split("/")[0])), PATIENCE) as link:
+        link.sendall(b"POST /x HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 95000000\r\n\r\n")
+        assert link.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_connections_and_pages_are_counted(served, monkeypatch):
+    _, server = served
+    monkeypatch.setattr(play_server, "MOST_OPEN", 3)
+    monkeypatch.setattr(play_server, "MOST_PAGES", 2)
+    port = int(server.url.split(":")[2].split("/")[0])
+    *asking, more = [socket.create_connection(("127.0.0.1", port), PATIENCE) for _ in range(4)]
+    assert more.recv(1) == b"", "closed at once"
+    for link in (*asking, more):
+        link.close()
+
+    def answered() -> bool:
+        try:
+            return status_of(server.url)[0] == 200
+        except OSError:  # the server has not yet seen that the others are gone
+            return False
+
+    async def main() -> None:
+        while not answered():
+            await asyncio.sleep(0.01)
+        pages = [await opened(server) for _ in range(2)]
+        with pytest.raises(HTTPClientError) as refused:
+            await opened(server)
+        assert refused.value.code == 503
+        pages[0].connection.close()
+        while await pages[0].hear():
+            pass
+        while server.full:
+            await asyncio.sleep(0.01)
+        await opened(server)
+
+    run(main())
 
 
 def test_another_user_of_the_machine_is_refused_though_he_has_read_the_token(served, monkeypatch):
