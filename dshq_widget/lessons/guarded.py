@@ -36,7 +36,7 @@ def guarded() -> Iterator[None]:
     finally:
         sys.settrace(None)
         sys.setprofile(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         threading.setprofile(None)
         for put_back in back:
             put_back()

@@ -40,7 +40,7 @@ BODY_BYTES_MAX, HEADER_BYTES_MAX = 1 << 10, 1 << 14
 REQUEST_SECONDS = 30.0
 """How long a connection may take to ask, and how long it stays open without asking."""
 MOST_OPEN, MOST_PAGES = 64, 64
-"""Connections that ask at once, and pages that are open at once: a browser has six connections, a class one page each."""
+"""Connections that ask at once, of which a browser has six, and pages that are open at once."""
 TOO_SLOW, GONE = 4001, 1001
 """Why a websocket is closed: the page takes too long, and is to connect again; the server ends."""
 END_SECONDS = 1.0

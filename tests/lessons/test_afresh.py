@@ -37,7 +37,7 @@ CHEATS = (
         lambda: setattr(Verdict, "__getattribute__", lambda self, name: True),
         lambda: setattr(L.check, "__code__", (lambda name, /, *a, **k: Verdict((), "")).__code__),
         lambda: setattr(bandit.missing, "__kwdefaults__", {}),
-        lambda: setattr(Verdict.done.fget, "__code__", (lambda self: True).__code__),
+        lambda: setattr(vars(Verdict)["done"].fget, "__code__", (lambda self: True).__code__),
         lambda: setattr(bandit._estimate, "__code__", (lambda estimate: []).__code__),
         lambda: bandit.VALUES.fill(0),
         lambda: setattr(np, "isclose", lambda *a, **k: True),
@@ -49,7 +49,7 @@ def test_what_an_answer_changes_is_put_back(change: Callable[[], None]):
     before = bandit.VALUES.copy()
     with guarded():
         change()
-    assert sys.getprofile() is None and (bandit.VALUES == before).all()
+    assert sys.getprofile() is None and (before == bandit.VALUES).all()
     assert bandit.missing(estimate=lambda values, counts, arm, reward: None), "a wrong answer"
     assert not L.check("bandit", estimate=print).done and L.Verdict((), "").done
 
