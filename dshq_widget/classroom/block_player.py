@@ -24,19 +24,26 @@ BLOCK_SECONDS = 120.0
 """Longest time of a block, the start of its process included. Blocks of the largest networks take seconds."""
 
 
+NEEDED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|LANG|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CACHE_HOME|LD_LIBRARY_PATH"
+    r"|PYTHON\w*|NUMBA_\w+|\w+_NUM_THREADS|DSHQ_CACHE_DIR|DSHQ_PORTABLE|CPU_LIMIT|MEM_LIMIT"
+)
+"""The variables that the process gets: where programs, libraries and machine code are, and how much it may use."""
+
+
 class TooSlow(Exception):
     """The process did not answer within its time, or ended twice."""
 
 
 class _Ended(Exception):
-    """The process ended: for want of memory, or because somebody ended it."""
+    """The process ended, for want of memory, or because somebody ended it; or its answer is to another question."""
 
 
 class BlockPlayer:
     """The parent's end; used by one thread."""
 
     def __init__(self, seconds: float = BLOCK_SECONDS) -> None:
-        self._seconds = seconds
+        self._seconds, self._asked = seconds, 0
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._stopped, self._starting = False, threading.Lock()
@@ -45,16 +52,15 @@ class BlockPlayer:
         """The outcome of a block as `outcome_of` writes it. Raises TooSlow, and LeagueError for what the process raised
         and after `stop`.
         """
-        line = json.dumps(job).encode() + b"\n"
         for _ in range(2):
             try:
-                answer = self._ask(self._started(), line)
-            except TooSlow:
-                self._end()
-                raise
+                answer = self._ask(self._started(), job)
             except (_Ended, BrokenPipeError):
                 self._end()
                 continue
+            except BaseException:  # an answer that is still on its way would be taken for the next block's
+                self._end()
+                raise
             if "error" in answer:
                 raise LeagueError(answer["error"])
             return answer
@@ -72,9 +78,10 @@ class BlockPlayer:
                 threading.Thread(target=_read, args=(self._process, self._answers.put), daemon=True).start()
             return self._process
 
-    def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
+    def _ask(self, process: subprocess.Popen[bytes], job: dict[str, Any]) -> dict[str, Any]:
         assert process.stdin is not None
-        process.stdin.write(line)
+        self._asked += 1
+        process.stdin.write(json.dumps({**job, "number": self._asked}).encode() + b"\n")
         process.stdin.flush()
         try:
             answer = self._answers.get(timeout=self._seconds)
@@ -82,8 +89,13 @@ class BlockPlayer:
             raise TooSlow(f"it took more than {self._seconds:g} s") from None
         if not answer.endswith(b"\n"):
             raise _Ended
-        found: dict[str, Any] = json.loads(answer)
-        return found
+        try:
+            found = json.loads(answer)
+            if found.pop("number") == self._asked:
+                return dict(found)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+        raise _Ended  # it says what it was not asked for
 
     def stop(self) -> None:
         """End the process, whatever it does, and start none any more. From any thread; twice is fine."""
@@ -112,10 +124,10 @@ def _read(process: subprocess.Popen[bytes], put: Callable[[bytes], object]) -> N
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the process, which reads what students have sent: without the service's tokens and its
-    database.
+    """The environment of the process, which reads what students have sent: what a program needs to run, and nothing
+    else, since nobody knows the names of all secrets of a service.
     """
-    return {name: value for name, value in environ.items() if not re.search("TOKEN|SECRET|PASSWORD|LEAGUE_DB", name)}
+    return {name: value for name, value in environ.items() if NEEDED.fullmatch(name)}
 
 
 def outcome_of(job: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +148,8 @@ def _content(each: dict[str, Any]) -> bytes | None:
 def main() -> None:
     """Play until standard input ends; then end at once, also in mid-block."""
     jobs: queue.Queue[bytes] = queue.Queue()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
 
     def listen() -> None:
         for line in sys.stdin.buffer:
@@ -149,8 +163,8 @@ def main() -> None:
             answer = outcome_of(job)
         except Exception as error:  # the referee shows it to the instructor
             answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-        sys.stdout.buffer.flush()
+        answers.write(json.dumps({**answer, "number": job["number"]}).encode() + b"\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

@@ -133,6 +133,10 @@ class Page(web.RequestHandler):
         """The address of a page of the league."""
         return self.settings["prefix"] + path
 
+    def public_url(self) -> str:
+        """The league's address as people type it. Only a hub's proxy is believed what it says of it."""
+        return self.settings["public_url"] or f"{self.request.protocol}://{self.request.host}{self.url()}"
+
     def get_template_namespace(self) -> dict[str, Any]:
         more = {"url": self.url, "with_hub": self.settings["with_hub"], "OPEN": OPEN, "FINISHED": FINISHED}
         return {**super().get_template_namespace(), **more, "user": self.current_user}
@@ -464,7 +468,7 @@ class Login(Page):
             self.set_status(401)
             self.render("login.html", said="This token is unknown or was replaced by a newer one.")
             return
-        secure = self.request.protocol == "https"
+        secure = self.public_url().startswith("https:")
         how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
         self.set_signed_cookie(COOKIE, token, expires_days=COOKIE_DAYS, **how)
         self.redirect(self.url())

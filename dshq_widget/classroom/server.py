@@ -34,8 +34,14 @@ def application(
     per_minute: int = UPLOADS_PER_MINUTE,
     referee: RefereeThread | None = None,
     with_hub: bool = False,
+    public_url: str = "",
 ) -> web.Application:
-    """All pages below `prefix`. Admins of the hub and members of its group `instructors` are instructors."""
+    """All pages below `prefix`. Admins of the hub and members of its group `instructors` are instructors. `public_url`:
+    where people find them, if something stands before the service that is not a hub. Raises LeagueError for none.
+    """
+    if public_url and not (urlsplit(public_url).scheme in ("http", "https") and urlsplit(public_url).hostname):
+        raise LeagueError(f"--public-url must be the address that people open, https://..., got {public_url!r}")
+    xsrf = {"httponly": True, "samesite": "Lax", "path": prefix, "secure": public_url.startswith("https:")}
     routes: list[Any] = pages.routes(prefix)
     missing: type[web.RequestHandler] = pages.Missing
     if with_hub:
@@ -55,10 +61,11 @@ def application(
         cookie_secret=store.cookie_secret(),
         login_url=f"{prefix}login",
         xsrf_cookies=True,
-        xsrf_cookie_kwargs={"httponly": True, "samesite": "Lax", "path": prefix},
+        xsrf_cookie_kwargs=xsrf,
         store=store,
         prefix=prefix,
         with_hub=with_hub,
+        public_url=public_url,
         instructors=instructors,
         limiter=Limiter(per_minute),
         recent=Recent(store),
@@ -80,12 +87,12 @@ def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HT
     return server, next(iter(server._sockets.values())).getsockname()[1]
 
 
-def serve(url: str, port: int, address: str, instructors: str, say: Any = print) -> None:
+def serve(url: str, port: int, address: str, instructors: str, public_url: str = "", say: Any = print) -> None:
     """Serve the league until SIGINT or SIGTERM. Under a JupyterHub it uses the hub's address and login."""
-    asyncio.run(_serve(url, port, address, instructors, say))
+    asyncio.run(_serve(url, port, address, instructors, public_url, say))
 
 
-async def _serve(url: str, port: int, address: str, instructors: str, say: Any) -> None:
+async def _serve(url: str, port: int, address: str, instructors: str, public_url: str, say: Any) -> None:
     prefix, with_hub = os.environ.get(HUB_VARIABLE, "/"), HUB_VARIABLE in os.environ
     if with_hub and os.environ.get("JUPYTERHUB_SERVICE_URL"):
         place = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
@@ -94,7 +101,8 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
     for name in league_drills():  # compiled now, so that the first request does not wait for it
         drill_of(name)
     referee = RefereeThread(store)
-    app = application(store, prefix=prefix, instructors=instructors, referee=referee, with_hub=with_hub)
+    how: dict[str, Any] = {"prefix": prefix, "instructors": instructors, "with_hub": with_hub}
+    app = application(store, referee=referee, public_url="" if with_hub else public_url, **how)
     server, port = listen(app, port, address)  # before a token is made, which is shown only once
     token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee.start()

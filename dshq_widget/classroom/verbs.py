@@ -48,6 +48,14 @@ def _league(verb: Parser) -> None:
     verb.add_argument("--port", type=int, default=8899, help="port to serve on (default 8899)")
     verb.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1)")
     verb.add_argument(
+        "--public-url",
+        default=os.environ.get("DSHQ_LEAGUE_PUBLIC_URL", ""),
+        help=(
+            "the https address that people open, where nginx or Caddy stands before it (default: the variable "
+            "DSHQ_LEAGUE_PUBLIC_URL)"
+        ),
+    )
+    verb.add_argument(
         "--instructors", default="instructors", help="name of the JupyterHub group of instructors (default instructors)"
     )
 
@@ -108,7 +116,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
             os.environ.setdefault(name, "1")
         from dshq_widget.classroom.server import serve
 
-        serve(options.db, options.port, options.host, options.instructors)
+        serve(options.db, options.port, options.host, options.instructors, options.public_url)
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import GAMES, digest, drill_of, play_block, recording_of
+from dshq_widget.contract.finite import unusable
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.policy import checkpoint
@@ -23,7 +24,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         found = {"format": REPLAY_FORMAT, **json.loads(Path(path).read_text())}
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error
     if found["format"] != REPLAY_FORMAT:
         raise LeagueError(
@@ -32,7 +33,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if not good:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay: its fields have wrong types")
-    if wrong := _wrong(found):
+    try:
+        wrong = unusable(found) or _wrong(found)
+    except (ArithmeticError, RecursionError) as error:
+        wrong = f"a number in it cannot be used: {type(error).__name__}"
+    if wrong:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay: {wrong}")
     return found
 

@@ -1,6 +1,7 @@
 """Write a file so that its path always holds the old file or the whole new one.
 
-The bytes go to a new temporary file in the same folder, which is synced and then renamed. Its name holds a random part,
+The bytes go to a new temporary file in the same folder, which is synced and then renamed; whoever could read and write
+the old file can the new one, and nobody else. Its name holds a random part,
 and nothing that lies there already is opened or followed. Temporary files of killed processes of this machine are
 removed by the next write of the same file; those of other machines with the same home are left alone.
 """
@@ -14,6 +15,7 @@ import os
 import re
 import secrets
 import socket
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -45,7 +47,9 @@ def aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sweep(target)
     temporary = _temporary(target)
     try:
-        with os.fdopen(_create(temporary), "w+b") as file:
+        with os.fdopen(_create(temporary, mode := _mode_of(target)), "w+b") as file:
+            if mode is not None:
+                os.chmod(temporary, mode)  # a mask may have taken from it
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -80,9 +84,22 @@ def _temporary(target: Path) -> Path:
     return target.with_name(f".{target.name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
 
 
-def _create(path: Path) -> int:
-    """Open a file that is not there yet, with the modes of any new file."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | paths.NO_LINK | paths.BINARY, 0o666)
+def _mode_of(target: Path) -> int | None:
+    """Who may read and write the file that is there; None if there is none."""
+    try:
+        found = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else None
+
+
+def _create(path: Path, mode: int | None = None) -> int:
+    """Open a file that is not there yet, with this mode or that of any new file."""
+    return os.open(
+        path,
+        os.O_RDWR | os.O_CREAT | os.O_EXCL | paths.NO_LINK | paths.BINARY,
+        0o666 if mode is None else mode | stat.S_IRUSR | stat.S_IWUSR,
+    )
 
 
 @functools.cache

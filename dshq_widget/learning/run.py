@@ -382,7 +382,7 @@ class Run:
                 if saved.stands_in:  # what it plays with is not in the weights
                     raise
                 self.learner.load(saved.weights)
-                self.warn(f"continuing from the weights of version {saved.version} alone: {error or repr(error)}")
+                self.warn(f"continuing from the weights of version {saved.version} alone: {str(error) or repr(error)}")
         elif published is not None:
             self.learner.load(published[2])
             self.agent_steps = published[1]

@@ -149,8 +149,9 @@ class Child:
         config = {**self._config, "generation": self.generation}
         try:
             self._run = _Run(self._supervisor, self.role, config, self._blocks, self._threads, self._hear)
-        except (OSError, ValueError) as error:
-            self._end(Exit(None, False, False, f"{self.role} could not be started: {error}", "", ""))
+        except Exception as error:  # no memory or no thread for it, too: whoever waits for it hears why
+            why = f"{self.role} could not be started: {str(error) or repr(error)}"
+            self._end(Exit(None, False, False, why, "", ""))
 
     def _queue(self, line: bytes) -> None:
         if self._run:
@@ -240,13 +241,22 @@ class _Run:
             _environment(threads),
             [where for where, _ in places.values()],
         )
+        try:
+            self._connect({"blocks": places, "config": config, "home": _home_of(role)})
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _connect(self, given: Mapping[str, Any]) -> None:
+        """Watch its pipes, and send its configuration."""
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
         commands, messages, output = (cast(io.FileIO, pipe) for pipe in pipes)  # without buffers
         self._pulse = processes.Pulse(self.process.pid)
-        self._commands = supervisor._board.sink(commands)
-        self._messages = supervisor._board.source(messages, self._hear)
-        self._output = supervisor._board.source(output, self._overhear)
-        given = {"blocks": places, "config": config, "home": _home_of(role)}
+        board = self._supervisor._board
+        self._commands = board.sink(commands)
+        self._messages = board.source(messages, self._hear)
+        self._output = board.source(output, self._overhear)
         self.queue(json.dumps(given).encode() + b"\n")
 
     def health(self, stuck_seconds: float) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 
 from dshq_widget.contract import messages, protocol
 from dshq_widget.drill import own_reward
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
+from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.policy_show import PolicyShow
@@ -55,14 +57,16 @@ class Commands:
         """The page's last PAGE_STATE."""
         self._verbs: dict[str, Callable[[Content], None]] = {
             "HELLO": self._hello,
-            "START_TRAINING": lambda content: trainer.start(**page_protocol.settings_in(content)),
+            "START_TRAINING": lambda content: trainer.start(**self._settings(page_protocol.settings_in(content))),
             "STOP_TRAINING": lambda _: trainer.stop(),
             "RESET_TRAINER": self._reset,
             "START_FROM": self._start_from,
             "PAUSE_TRAINING": lambda _: trainer.pause_training(),
             "RESUME_TRAINING": lambda _: trainer.resume_training(),
-            "NEXT_UPDATE": lambda content: trainer.next_update(**page_protocol.settings_in(content)),
-            "SET_HYPER": lambda content: trainer.set_hyper(**{str(content.get("key")): content.get("value")}),
+            "NEXT_UPDATE": lambda content: trainer.next_update(**self._settings(page_protocol.settings_in(content))),
+            "SET_HYPER": lambda content: trainer.set_hyper(
+                **self._settings({str(content.get("key")): content.get("value")})
+            ),
             "CHECK_REWARD": self._check_reward,
             "PAY_FOR": self._pay,
             "DRILL_SCENE": self._drill_scene,
@@ -89,6 +93,11 @@ class Commands:
             self._to_policy_show(kind, content)
         elif kind in self._verbs:
             self._verbs[kind](content)
+
+    def _settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of a page's, whose cost is bounded."""
+        trainer = self._trainer
+        return affordable(values, trainer.config.to_json(), copies=isinstance(trainer.drill, Environment))
 
     def _hello(self, _: Content) -> None:
         rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)

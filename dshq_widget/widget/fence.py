@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -44,6 +45,13 @@ class Fence:
         return True
 
     def _report(self, what: str, error: Exception, tell: bool) -> None:
+        try:
+            self._log_and_say(what, error, tell)
+        except Exception:  # memory has run out while it was said, for example: whoever asks again hears more
+            with contextlib.suppress(Exception):
+                log.error("%s failed, and so did saying why", what)
+
+    def _log_and_say(self, what: str, error: Exception, tell: bool) -> None:
         text = sentence(error)
         if (what, text) not in self._logged and len(self._logged) < MOST_LOGGED:
             self._logged.add((what, text))
@@ -54,7 +62,11 @@ class Fence:
 
 
 def sentence(error: BaseException) -> str:
-    """An error in words, on one line; never empty."""
+    """An error in words, on one line; never empty. An error of somebody's own class may fail to say itself."""
+    try:
+        words = " ".join(str(error).split())
+    except Exception:
+        words = ""
     if isinstance(error, MemoryError):
-        return f"there is not enough memory: close other notebooks. {' '.join(str(error).split())}".strip()
-    return " ".join(str(error).split()) or type(error).__name__
+        return f"there is not enough memory: close other notebooks. {words}".strip()
+    return words or type(error).__name__

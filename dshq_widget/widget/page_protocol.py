@@ -414,7 +414,7 @@ def _start(start: Any, spec: DrillSpec) -> dict[str, Any]:
     digits = 8 * spec.words
     if not isinstance(state, str) or not re.fullmatch("[0-9a-f]*", state) or len(state) != digits:
         raise ValueError(f"a match to be played needs its state, {digits} digits in hex")
-    if type(tick) is not int or tick < 0 or type(repeat) is not int or not 1 <= repeat <= 120:
+    if type(tick) is not int or not 0 <= tick <= 1 << 53 or type(repeat) is not int or not 1 <= repeat <= 120:
         raise ValueError("a match to be played needs its tick, and ticks per decision from 1 to 120")
     opponent = one_of("opponent", start.get("opponent"), ("idle", "random", *spec.baselines))
     return {"state": state, "tick": tick, "repeat": repeat, "opponent": opponent, "at_reset": at_reset is True}

@@ -338,7 +338,7 @@ class TestKernelSide:
         with pytest.raises(ValueError, match=says):
             page_protocol.to_policy_show("DECIDE", self.decide(trainer) | change, trainer.drill.spec)
 
-    @pytest.mark.parametrize("change", [{"tick": -1}, {"repeat": 0}, {"opponent": "gold"}])
+    @pytest.mark.parametrize("change", [{"tick": -1}, {"tick": 2**70}, {"repeat": 0}, {"opponent": "gold"}])
     def test_starts_are_checked(self, trainer, change):
         with pytest.raises(ValueError, match="tick|opponent"):
             page_protocol.to_policy_show("DECIDE", self.decide(trainer, **change), trainer.drill.spec)

@@ -3,9 +3,14 @@
 import base64
 import gzip
 import http.client
+import http.server
 import json
 import os
+import queue
 import stat
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,12 +20,19 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_kernels.network.layers import shapes
-from dshq_widget.classroom import pages, rounds, standings, submit, verify_replay
-from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
+from dshq_widget.classroom import pages, rounds, standings, verify_replay
+from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read, without_secrets
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.store import FINISHED, Outcome, Store, settings
-from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, SMALL_BYTES, InFlight, admit
+from dshq_widget.classroom.upload_checks import (
+    MAX_FLOATS,
+    MAX_UPLOAD_BYTES,
+    MAX_WORK,
+    SMALL_BYTES,
+    InFlight,
+    admit,
+)
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
@@ -53,6 +65,14 @@ def test_an_upload_has_the_drills_own_front_and_rules_and_costs_little():
     with pytest.raises(CheckpointError, match="other rules"):
         admit(checkpoint.encode(Checkpoint(**{**vars(saved), "rules_hash": "0" * 16})))
     assert admit(policy_bytes(0)).drill == "ball"
+
+
+@pytest.mark.parametrize(("width", "said"), [(20_000, "operations a decision"), (10_000, "parameters")])
+def test_an_upload_that_is_too_large_is_refused(width, said):
+    """28 inputs, 31 outputs: 60 floats and 59 operations for each unit between them."""
+    assert (59 * width > MAX_WORK) is (said != "parameters") and 60 * width > MAX_FLOATS
+    with pytest.raises(CheckpointError, match=f"{said}; the limit is"):
+        admit(checkpoint.encode(forged((28, width, 31))))
 
 
 def test_a_block_that_fails_holds_up_no_other(store, monkeypatch):
@@ -143,9 +163,65 @@ def test_a_process_plays_a_block_and_is_ended_at_its_deadline():
         player.play(job)
 
 
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    job = json.loads(line)
+    for each in job["says"]:
+        print(json.dumps({**each, "number": job["number"]}) if isinstance(each, dict) else each, flush=True)
+"""
+
+
+class Echo(BlockPlayer):
+    """Its process says what it is told to."""
+
+    def _started(self):
+        if self._process is None:
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen([sys.executable, "-c", ECHO], stdin=pipe, stdout=pipe)
+            self._answers = queue.SimpleQueue()
+            threading.Thread(target=_read, args=(self._process, self._answers.put), daemon=True).start()
+        return self._process
+
+
+def test_an_answer_is_the_one_to_what_was_asked():
+    """One more line on the pipe would give each block the result of the block before."""
+    player = Echo(300)
+    assert player.play({"says": [{"wins": 1}, "a warning"]}) == {"wins": 1}
+    assert player.play({"says": [{"wins": 2}, {"wins": 9}]}) == {"wins": 2}, "after the process was replaced"
+    assert player.play({"says": [{"wins": 3}]}) == {"wins": 3}
+    for stray in ("{", "[]", "3", '{"wins": 4}', '{"wins": 4, "number": 0}'):
+        with pytest.raises(TooSlow, match="ended twice"):
+            player.play({"says": [stray]})
+        assert player._process is None
+    player.stop()
+
+
+def test_what_a_library_prints_is_no_answer(monkeypatch):
+    answers, jobs = os.pipe(), os.pipe()
+    os.write(jobs[1], b'{"number": 7}\n')
+    code = (
+        "from dshq_widget.classroom import block_player as b; b.outcome_of = lambda job: print('hello') or {'wins': 1};"
+        "b.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=jobs[0], stdout=answers[1], stderr=subprocess.PIPE)
+    os.close(answers[1])
+    os.close(jobs[0])
+    with os.fdopen(answers[0], "rb") as lines:
+        assert json.loads(lines.readline()) == {"wins": 1, "number": 7}
+        os.close(jobs[1])
+        assert lines.read() == b""
+    assert process.communicate()[1].startswith(b"hello")
+
+
 def test_the_process_that_plays_gets_no_secrets(monkeypatch):
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of the service")
     monkeypatch.setenv("DSHQ_LEAGUE_DB", "postgresql+psycopg://ada:se-cret@far/league")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "se-cret")
+    monkeypatch.setenv("PGPASS", "se-cret")
+    assert {"PATH", "PYTHONPATH", "DSHQ_CACHE_DIR"} == set(
+        without_secrets(dict.fromkeys(("PATH", "PYTHONPATH", "DSHQ_CACHE_DIR", "DSHQ_LEAGUE_DB", "SMTP_PW"), ""))
+    )
     player = BlockPlayer(300)
     process = player._started()
     environment = Path(f"/proc/{process.pid}/environ")
@@ -282,6 +358,15 @@ def test_a_token_is_made_anew_on_the_command_line(tmp_path, capsys):
     assert main.main(["league", "token", "--db", url]) == 2
 
 
+def test_the_database_comes_from_the_environment(tmp_path, capsys, monkeypatch):
+    """Where other users of the machine do not see its password."""
+    monkeypatch.setenv("DSHQ_LEAGUE_DB", f"sqlite:///{tmp_path}/own.db")
+    assert main.main(["league", "token", "prof"]) == 0
+    store = Store(f"sqlite:///{tmp_path}/own.db")
+    assert store.whose(capsys.readouterr().out.strip()).instructor
+    store.close_connections()
+
+
 def test_a_port_that_is_taken_costs_no_token(tmp_path, capsys):
     url = f"sqlite:///{tmp_path}/league.db"
     store = Store(url)
@@ -296,8 +381,28 @@ def test_the_token_comes_from_the_environment_and_goes_nowhere_else(tmp_path, mo
     monkeypatch.delenv("DSHQ_LEAGUE_TOKEN", raising=False)
     assert main.main(["submit", path, "--to", "http://127.0.0.1:9"]) == 2
     assert "DSHQ_LEAGUE_TOKEN" in capsys.readouterr().err
-    asked = submit._NoRedirects().redirect_request(None, None, 302, "Found", {}, "http://evil/")
-    assert asked is None
+    asked: list[tuple[str, str]] = []
+
+    class Away(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked.append((self.path, self.headers["Authorization"]))
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/elsewhere")
+            self.end_headers()
+
+        def do_GET(self):
+            asked.append((self.path, self.headers["Authorization"]))
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setenv("DSHQ_LEAGUE_TOKEN", "mine alone")
+    with http.server.HTTPServer(("127.0.0.1", 0), Away) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert main.main(["submit", path, "--to", f"http://127.0.0.1:{server.server_port}"]) == 2
+        server.shutdown()
+    assert asked == [("/submit", "token mine alone")] and "302" in capsys.readouterr().err
 
 
 def test_a_token_that_others_can_read_on_its_way_is_told(tmp_path, capsys):
@@ -346,6 +451,9 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
         {"start": None},
         {"start": {**good["start"], "state": "00"}},
         {"ticks": 10**15},
+        {"ticks": 10**400},
+        {"ticks": -(10**400)},
+        {"league": {**good["league"], "seed": 10**400}},
         {"actions": [10**30] * len(good["actions"])},
         {"inputs": [{}]},
         {"league": {}},

@@ -17,7 +17,9 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import round_html, rounds
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
+from dshq_widget.classroom.server import application
 from dshq_widget.classroom.store import FINISHED, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
@@ -80,6 +82,26 @@ def test_no_page_may_frame_the_leagues_or_read_a_window_that_it_has_opened(servi
         found, headers, _ = teacher.ask("GET", path)
         assert found == status and "frame-ancestors 'none'" in headers["Content-Security-Policy"], path
         assert headers["Cross-Origin-Opener-Policy"] == "noopener-allow-popups", path
+
+
+def test_behind_a_proxy_the_address_is_the_one_that_people_open(store: Store):
+    """nginx or Caddy speaks https with them, and http with the service."""
+    away = "https://league.example"
+    open_round(store)
+    with Service(store, public_url=away) as service:
+        ada = Person(service.port)
+        status, headers, _ = ada.ask("GET", "/login")
+        assert all("Secure" in cookie for cookie in headers.get_all("Set-Cookie"))
+        xsrf = urllib.parse.urlencode({"_xsrf": ada.cookies["_xsrf"], "token": store.issue_token("ada")})
+        kind = "application/x-www-form-urlencoded"
+        status, headers, _ = ada.ask("POST", "/login", xsrf.encode(), Content_Type=kind)
+        assert status == 302 and "Secure" in headers["Set-Cookie"]
+        assert f"--to {away}</code>" in ada.get("/")
+    with Service(store) as service:
+        status, headers, _ = Person(service.port).ask("GET", "/login", X_Forwarded_Proto="https")
+        assert "Secure" not in headers["Set-Cookie"], "nobody says which proxy to believe"
+    with pytest.raises(LeagueError, match="--public-url must be"):
+        application(store, public_url="league.example")
 
 
 def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):

@@ -7,6 +7,7 @@ import os
 import pickle
 import resource
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -373,6 +374,23 @@ def test_nothing_that_lies_there_is_followed_or_swept(tmp_path, monkeypatch):
     atomic.check_writable(tmp_path / "bot.dshq")
     assert (tmp_path / "victim").read_text() == "mine" and theirs.exists()
     assert len(os.listdir(tmp_path)) == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_whoever_could_not_read_a_file_cannot_read_the_next_one(tmp_path):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample())
+    old = os.umask(0o022)
+    try:
+        for mode in (0o600, 0o660, 0o444):
+            path.chmod(mode)
+            with atomic.aside(path) as file:
+                (temporary,) = (each for each in tmp_path.iterdir() if each != path)
+                assert stat.S_IMODE(temporary.stat().st_mode) == mode, "before anything is in it"
+                file.write(b"x")
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert stat.S_IMODE(atomic.write(tmp_path / "new", b"x").stat().st_mode) == 0o644
+    finally:
+        os.umask(old)
 
 
 def test_a_folder_that_is_missing(tmp_path):

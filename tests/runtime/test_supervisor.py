@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
+from dshq_widget.runtime import supervisor as supervisor_module
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Restart, Supervisor
 from dshq_widget.system.form import PORTABLE
@@ -143,6 +144,31 @@ def test_a_closed_block_is_reported_not_raised_in_the_thread(supervisor, ears):
     assert child.join(PATIENCE)
     supervisor.start(PROBE, **ears.callbacks)
     ears.wait_for("READY")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")], ids=repr)
+@pytest.mark.parametrize("after", [False, True], ids=["before its process", "after it"])
+def test_a_child_that_cannot_be_started_is_over(supervisor, ears, monkeypatch, error, after):
+    """Nobody waits for it, and no process of it stays."""
+    started = []
+    real = supervisor_module.processes.start
+
+    def start(*how):
+        if not after:
+            raise error
+        started.append(real(*how))
+        return started[0]
+
+    def sink(*_):
+        raise error
+
+    monkeypatch.setattr(supervisor_module.processes, "start", start)
+    monkeypatch.setattr(supervisor._board, "sink", sink)
+    child = supervisor.start(PROBE, **ears.callbacks)
+    end = ears.ended()
+    assert "could not be started" in end.error and (str(error) or "MemoryError") in end.error
+    assert child.join(PATIENCE) and not child.alive
+    assert all(process.poll() is not None for process in started) and len(started) == after
 
 
 def test_a_killed_child_is_replaced_and_the_others_go_on(supervisor, ears):

@@ -23,8 +23,10 @@ MODES = [
 children within the group is also in test_runtime_process.py.)"""
 
 
-FOREIGN = ("PostgreSQL.", "sem.", ".org.chromium")
-"""Begins the names that a database, multiprocessing and a browser give to theirs, in the tests beside these."""
+FOREIGN = ("PostgreSQL.", ".org.chromium", *(["sem."] if "PYTEST_XDIST_WORKER" in os.environ else []))
+"""Begins the names that a database, a browser and multiprocessing give to theirs, in the tests beside these. Where
+there are none beside these, semaphores are counted, too.
+"""
 
 
 def named_blocks() -> set[str]:

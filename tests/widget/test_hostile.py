@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from dshq_widget.contract import protocol
+from dshq_widget.runtime import budget
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget
+from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.page_protocol import check_show
@@ -112,6 +114,23 @@ def test_numbers_of_any_size_in_any_place_harm_nothing(victim):
             victim.comm.say({"state": {"show": {name: number}}}, method="update")
         victim.comm.say({"state": {"snapshot": {"state": b"", "tick": number}}}, method="update")
         assert_answers(victim)
+
+
+def test_a_page_cannot_ask_for_processes_without_end(victim, monkeypatch):
+    """Each costs memory; in Python one may have them."""
+    monkeypatch.setattr(budget, "memory_limit", lambda: 2e9)
+    most = budget.most_workers(2e9)
+    for kind, content in (("SET_HYPER", {"key": "workers", "value": 256}), ("START_TRAINING", {"workers": "256"})):
+        victim.comm.say({"type": kind, **content})
+        assert_answers(victim)
+        assert victim._trainer.config.workers == -1
+    victim.comm.say({"type": "SET_HYPER", "key": "workers", "value": most})
+    assert_answers(victim)
+    assert victim._trainer.config.workers == most
+    for now, copies, wanted in ((16, True, 16), (64, True, 64), (16, False, 65536)):
+        assert affordable({"num-envs": wanted}, {"num_envs": now}, copies) == {"num-envs": wanted}
+    with pytest.raises(ValueError, match="at most"):
+        affordable({"num-envs": 65536}, {"num_envs": 16}, copies=True)
 
 
 def assert_answers(victim):

@@ -1,0 +1,38 @@
+"""Whatever a step raises, the thread that called it goes on."""
+
+import pytest
+
+from dshq_widget.widget.fence import Fence, sentence
+
+
+class Mute(Exception):
+    """An error of somebody's own rules or environment."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class MuteMemory(MemoryError):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def fails(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("how", ["step", "command"])
+def test_an_error_that_cannot_say_itself_is_named(how: str):
+    said: list[str] = []
+    fence = Fence(said.append)
+    assert getattr(fence, how)("a move", fails, Mute()) is False
+    assert said == ["a move failed: Mute"]
+    assert "not enough memory" in sentence(MuteMemory())
+
+
+@pytest.mark.parametrize("how", ["step", "command"])
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")], ids=repr)
+def test_nor_does_one_while_it_is_said(how: str, error: Exception):
+    fence = Fence(lambda _: fails(error))
+    assert getattr(fence, how)("a move", fails, ZeroDivisionError("x")) is False
+    assert getattr(fence, how)("a move", lambda: None) is True
