@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.contract import settings
+from dshq_widget.contract.setting import parse_value
 from dshq_widget.runtime import budget
 
 LEAST_COPIES = 16
@@ -23,6 +24,6 @@ def affordable(values: Mapping[str, Any], now: Mapping[str, Any], copies: bool) 
         if key not in least:
             continue
         most = max(budget.most_workers(budget.memory_limit()), least[key], now[key])
-        if settings.parse_value(key, value, settings.FIELDS[key]) > most:
+        if parse_value(key, value, settings.FIELDS[key]) > most:
             raise ValueError(f"{key}: a page may ask for {most} at most, got {value!r:.60}; set more in Python")
     return dict(values)
