@@ -128,6 +128,7 @@ FEATURES = {
         ],
         {
             "dshq_widget/learning/competitions.py": r"\bLEAGUE\b",
+            "dshq_widget/drills/ball.py": '"pool": ',
             FACES: r"\bLEAGUE\b",
             "tools/tables.py": r'learning\.league|"(?:GUARD|FALL|LEAGUE)": ',
             LESSONS: r'Lesson\(\s*"\d\d",\s*"self-play"|^ {16}"league",$',

@@ -60,6 +60,7 @@ class Python:
         self.learner.load(saved.weights)
         self.learner.restore(saved.state)
         self.games.restore(saved.state)
+        self.games.set_opponents(list(saved.state.get("train.league.opponents", ())))
 
     def update(self):
         played = self.games.next(self.learner, self.config, 0)
