@@ -191,5 +191,5 @@ node_modules/.all: package-lock.json | $(BUNDLE)
 	touch $@
 
 .venv/.peers: .venv/.test
-	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3,tensorboard]" envpool jumanji vmas mlflow wandb opentelemetry-proto
+	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3,tensorboard]" envpool jumanji minatar minigrid mlflow opentelemetry-proto vmas wandb
 	touch $@

@@ -20,10 +20,11 @@ def play(gym_id: str, path: str, seed: int = 0) -> float:
     """One episode with the policy of a file, in an environment with the wrappers that it was trained with."""
     policy = load_policy(path)
     env = make(gym_id, **policy.environment["made"])
-    obs, _ = env.reset(seed=seed)
+    obs, info = env.reset(seed=seed)
     total, over = 0.0, False
     while not over:
-        obs, reward, terminated, truncated, _ = env.step(policy.act(obs, greedy=True))
+        action = policy.act(obs, greedy=True, mask=policy.allowed(info))
+        obs, reward, terminated, truncated, info = env.step(action)
         total, over = total + float(reward), terminated or truncated
     env.close()
     return total

@@ -1,7 +1,7 @@
 """Description of a Gymnasium environment for the trainer. Does not import gymnasium.
 
 A name is `gym:` and an id as `gymnasium.make` takes it: `gym:CartPole-v1`, `gym:ALE/Pong-v5`, or
-`gym:my_module:Mine-v0`, which imports `my_module` first, in every process.
+`gym:my_module:Mine-v0`, which imports `my_module` first, in every process. Wrappers may follow (named.py).
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Made:
     """Shape of the pictures that are observed; none: numbers."""
     wrappers: tuple[str, ...]
     """Their names, the outermost first."""
+    left_out: tuple[str, ...] = ()
+    """Parts of the observations that are not read, as texts."""
 
     def to_json(self) -> dict[str, Any]:
         """As files and processes have it."""
@@ -49,7 +51,14 @@ class Made:
     def from_json(cls, values: Mapping[str, Any]) -> Made:
         """What `to_json` wrote."""
         actions = Actions.from_json(values["actions"])
-        return cls(values["id"], actions, tuple(values["pixels"]), tuple(values["wrappers"]))
+        pixels, wrappers, left_out = (tuple(values.get(key, ())) for key in ("pixels", "wrappers", "left_out"))
+        return cls(values["id"], actions, pixels, wrappers, left_out)
+
+    @property
+    def said(self) -> str:
+        """What a person has to know about what is read, as a sentence; "" if it is everything."""
+        names = ", ".join(map(repr, self.left_out))
+        return f"the network does not read {names} of {PREFIX}{self.id}'s observations" if names else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,12 +24,13 @@ def evaluate_environment(
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     try:
         for k in range(episodes):
-            obs, _ = env.reset(seed=seed + k)
+            obs, info = env.reset(seed=seed + k)
             over = False
             if isinstance(policy, RecurrentGymPolicy):
                 policy.forget()
             while not over:
-                obs, reward, terminated, truncated, _ = env.step(policy.act(obs, rng, greedy))
+                action = policy.act(obs, rng, greedy, policy.allowed(info))
+                obs, reward, terminated, truncated, info = env.step(action)
                 returns[k] += float(reward)
                 lengths[k] += 1
                 over = terminated or truncated

@@ -9,20 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
+from dshq_widget.gyms import named
 from dshq_widget.gyms.environment import PREFIX, Environment, EnvironmentSpec, Made
+from dshq_widget.gyms.reading import SIDE, STACK, left_out, readable
 from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.runtime.own_modules import look_in
 
-ATARI_FPS, ATARI_SKIP, SIDE, STACK = 60.0, 4, 84, 4
-"""Frames per second and per decision of an Atari game, width and height of what a policy reads, and how many pictures
-of it: Mnih et al., 2015; Machado et al., "Revisiting the arcade learning environment", 2018."""
-SMALLEST_PICTURE = 32
-"""Pixels; a uint8 Box that is narrower is read as numbers."""
+ATARI_FPS, ATARI_SKIP = 60.0, 4
+"""Frames per second and per decision of an Atari game: Mnih et al., 2015."""
 USUAL_FPS = 30.0
 """Steps per second of the show if the environment does not define it."""
 
@@ -30,21 +28,27 @@ USUAL_FPS = 30.0
 def make(gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_reset: bool = False) -> gym.Env:
     """One environment with its wrappers; with `render` it also renders frames. The others are settings of that name
     (contract/settings.py). `my_module:Mine-v0` imports the module first, also from the working directory, where a
-    notebook lies. Raises GymError.
+    notebook lies; `Mine-v0+Wrapper` is the environment in a wrapper (named.py). Raises GymError.
     """
+    name = gym_id
+    gym_id, wrappers = named.split(name)
     options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
     if ":" in gym_id:
         look_in(os.getcwd())
     try:
         if ATARI.match(gym_id):
             return _atari(gym_id, options, action_repeat, fire_on_reset)
+        named.register(gym_id)
         env = gym.make(gym_id, **options)
-        return _readable(env if action_repeat == 1 else ActionRepeat(env, action_repeat))
+        for text in wrappers:
+            env = named.wrapper(text, gym_id)(env)
+        env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
+        return readable(env, named.CODES if named.CODED.match(gym_id) else ())
     except GymError:
         raise
     except Exception as error:  # an environment may raise anything; the error names the environment
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise GymError(f"cannot create {PREFIX}{gym_id}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+        raise GymError(f"cannot create {PREFIX}{name}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
 
 
 def maker(gym_id: str, made: Mapping[str, Any]) -> Callable[[], gym.Env]:
@@ -73,28 +77,6 @@ def _atari(gym_id: str, options: Mapping[str, Any], action_repeat: int, fire_on_
     return gym.wrappers.FrameStackObservation(env, STACK)
 
 
-def _readable(env: gym.Env) -> gym.Env:
-    """Observations as a policy reads them: numbers in one row, by gymnasium's own flattening, or grey pictures."""
-    space = env.observation_space
-    if _is_picture(space):
-        if space.shape is not None and len(space.shape) == 3 and space.shape[-1] == 3:
-            env = gym.wrappers.GrayscaleObservation(env)
-        env = gym.wrappers.ResizeObservation(env, (SIDE, SIDE))
-        return gym.wrappers.FrameStackObservation(env, STACK)
-    try:
-        gym.spaces.flatdim(space)
-    except (ValueError, NotImplementedError) as error:
-        env.close()
-        raise GymError(f"its observations {space} have no fixed size: {error}") from None
-    return gym.wrappers.FlattenObservation(env)
-
-
-def _is_picture(space: gym.Space[Any]) -> bool:
-    if not isinstance(space, gym.spaces.Box) or space.dtype != np.uint8 or len(space.shape) not in (2, 3):
-        return False
-    return min(space.shape[:2]) >= SMALLEST_PICTURE and (len(space.shape) == 2 or space.shape[2] in (1, 3))
-
-
 def _wrappers(env: gym.Env) -> list[str]:
     """Names from the outermost wrapper to the innermost."""
     names = []
@@ -120,7 +102,8 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
     actions, shape = Actions.of(env.action_space), env.observation_space.shape
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
-    atari = bool(ATARI.match(gym_id))
+    plain = named.split(gym_id)[0]
+    atari = bool(ATARI.match(plain))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)
     known = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels)}
     return EnvironmentSpec(
@@ -134,8 +117,8 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
         n_obs=convolutions.features(pixels) if pixels else int(shape[0]),
         n_actions=actions.outputs,
         target=env.spec.reward_threshold,
-        training=suggested(gym_id, bool(pixels)),
-        environment=Made(gym_id, actions, pixels, tuple(_wrappers(env))),
+        training=suggested(plain, pixels),
+        environment=Made(gym_id, actions, pixels, tuple(_wrappers(env)), left_out(env)),
         atari=atari,
         rules_hash=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
     )

@@ -7,7 +7,10 @@ Sources: CleanRL's `ppo_atari.py` and `ppo_continuous_action.py` (Huang et al., 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
+
+from dshq_widget.policy import convolutions
 
 ATARI = re.compile(r"ALE/|.*NoFrameskip-v[04]$")
 """Ids of Atari games, current and old. The old ones have no sticky actions; current ones repeat the last action in a
@@ -40,6 +43,17 @@ PIXELS: dict[str, Any] = {
     "normalize_rewards": False,
 }
 """The same on pixels: CleanRL's `ppo_atari.py`."""
+SMALL_PICTURES: dict[str, Any] = {
+    **NUMBERS,
+    "epochs": 4,
+    "entropy_coef": 0.01,
+    "hidden_sizes": (128,),
+    "activation": "relu",
+    "normalize_observations": False,
+}
+"""The same on pictures under 32 pixels, as MiniGrid's and MinAtar's: rl-starter-files (Willems, 2018) has 4 epochs of
+minibatches of 256 from 16 environments, a rate of 0.001 and an entropy bonus of 0.01; MinAtar's network has one hidden
+layer of 128 (Young and Tian, "MinAtar", 2019)."""
 ROBOTS: dict[str, Any] = {
     **NUMBERS,
     "minibatch_size": 64,
@@ -71,8 +85,8 @@ FAMILIES: tuple[tuple[str, dict[str, Any]], ...] = (
 """Pattern of the id -> settings; the first match counts."""
 
 
-def suggested(gym_id: str, pixels: bool) -> dict[str, Any]:
-    """The settings for an environment; `pixels`: it is read as pictures."""
+def suggested(gym_id: str, pixels: Sequence[int]) -> dict[str, Any]:
+    """The settings for an environment; `pixels`: the shape of the pictures that are read, none of numbers."""
     if pixels:
-        return dict(PIXELS)
+        return dict(SMALL_PICTURES if convolutions.is_small(pixels) else PIXELS)
     return dict(next((found for pattern, found in FAMILIES if re.match(pattern, gym_id)), NUMBERS))

@@ -62,6 +62,7 @@ class Show:
         self.fresh = True  # the page has not seen the current frame
         self.over = False
         self.obs: Any = None
+        self.info: dict[str, Any] = {}
         self.version = -1
         self.policy = self._newest()
         self.reset(int(job["seed"]))
@@ -121,7 +122,8 @@ class Show:
             self._begin(None)
         if self.swap == "now":
             self.policy = self._newest()
-        self.obs, reward, terminated, truncated, _ = self.env.step(self.policy.act(self.obs, self.rng))
+        action = self.policy.act(self.obs, self.rng, mask=self.policy.allowed(self.info))
+        self.obs, reward, terminated, truncated, self.info = self.env.step(action)
         self.tick += 1
         self.score = [self.score[0] + float(reward), self.score[1] + 1]
         self.fresh = True
@@ -146,7 +148,7 @@ class Show:
 
     def _begin(self, seed: int | None) -> None:
         self.policy = self._newest()
-        self.obs, _ = self.env.reset(seed=seed)
+        self.obs, self.info = self.env.reset(seed=seed)
         if isinstance(self.policy, RecurrentGymPolicy):
             self.policy.forget()
         self.score, self.over, self.fresh = [0.0, 0], False, True

@@ -144,6 +144,11 @@ class Actions:
         drawn = alpha / (alpha + beta) if greedy else rng.beta(alpha, beta)
         return np.clip(drawn, EDGE, 1 - EDGE).astype(np.float32)
 
+    def allowing(self, mask: NDArray[Any]) -> NDArray[Any]:
+        """bool `[N, outputs]` with at least one option for each choice: where a mask allows none, all are."""
+        cuts = np.cumsum(self.sizes)[:-1]
+        return np.concatenate([part | ~part.any(1, keepdims=True) for part in np.split(mask, cuts, 1)], 1)
+
     def to_environment(self, drawn: NDArray[Any], distribution: str) -> NDArray[Any]:
         """Convert actions f32 `[N, k]` for N environments."""
         if self.kind == "choice":

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.network.layers import memory_of
+from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.network import PolicySpec
@@ -64,15 +65,27 @@ class GymPolicy(Policy):
         greedy: bool = False,
         mask: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """The environment's action for one observation, or for `[N, ...]` of them; there are no masks."""
-        if mask is not None:
-            raise ValueError("policies for Gymnasium environments do not support action masks: leave mask out")
+        """The environment's action for one observation, or for `[N, ...]` of them. `mask`, as in
+        `info["action_mask"]`: `[..., n_actions]`, true or 1 for the options that are allowed. Raises ValueError for a
+        mask of a Box, or of another shape.
+        """
         single = np.ndim(obs) == (len(self.spec.pixels) or 1)
         outputs, _ = self.forward(np.asarray(obs)[None] if single else obs)
+        if mask is not None:
+            allowed = np.asarray(mask, bool).reshape(len(outputs), -1)
+            if self.actions.kind == "box" or allowed.shape != outputs.shape:
+                raise ValueError(
+                    f"a mask has one number for each option of discrete actions, {outputs.shape}; got {np.shape(mask)}"
+                )
+            outputs = np.where(self.actions.allowing(allowed), outputs, np.float32(FORBIDDEN))
         taken = self.actions.to_environment(
             self.actions.draw(outputs, self.distribution, rng or self._rng, greedy), self.distribution
         )
         return taken[0] if single else taken
+
+    def allowed(self, info: Mapping[str, Any]) -> Any:
+        """The mask that an environment's info has for these actions; None where it has none, or a Box is drawn."""
+        return None if self.actions.kind == "box" else info.get("action_mask")
 
     def with_weights(self, weights: NDArray[Any]) -> Self:
         """See `Policy.with_weights`."""

@@ -98,7 +98,7 @@ def convolved(graph: Graph, policy: Policy) -> str:
     x = graph.add("Cast", "observation", to=1)  # f32
     x = graph.add("Div", x, graph.constant(255, np.float32))
     trunk = convolutions.split(spec.trunk(policy.weights), spec.pixels)
-    for k, ((matrix, bias), (_, _, stride)) in enumerate(zip(trunk, convolutions.CONVOLUTIONS, strict=True)):
+    for k, ((matrix, bias), (_, _, stride)) in enumerate(zip(trunk, convolutions.layers(spec.pixels), strict=True)):
         weights = [
             graph.constant(array, np.float32, f"trunk_{name}_{k}") for name, array in (("w", matrix), ("b", bias))
         ]

@@ -70,8 +70,8 @@ class PolicyModule(nn.Module):
         self.spec = spec
         first, last = (len(spec.front.shapes) if spec.front else 0), -2 if spec.memory else -1
         sizes = shapes(spec.layers)
-        strides = [stride for _, _, stride in convolutions.CONVOLUTIONS]
         trunk = convolutions.shapes(spec.pixels) if spec.pixels else []
+        strides = [stride for _, _, stride in convolutions.layers(spec.pixels)] if spec.pixels else []
         self.trunk = nn.ModuleList(
             nn.Conv2d(n_in, n_out, k, stride) for (n_out, n_in, k, _), stride in zip(trunk, strides, strict=False)
         )

@@ -25,6 +25,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from dshq_widget.contract.icon import ICON
 from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
 from dshq_widget.widget.inbox import SHARED
@@ -58,7 +59,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="{icon}">
 <style>
 :root {{ color-scheme: light dark }}
 body {{ margin: 0 auto; padding: 12px; max-width: 1600px; background: #ffffff }}
@@ -79,7 +80,7 @@ class PlayServer:
         self._widget = widget
         title = html.escape(widget.drill["spec"]["title"])
         self._files = {
-            "": ("text/html; charset=utf-8", _PAGE.format(title=title, token=self.token)),
+            "": ("text/html; charset=utf-8", _PAGE.format(title=title, token=self.token, icon=ICON)),
             "play.js": ("text/javascript; charset=utf-8", page_file("play.js")),
             "widget.js": ("text/javascript; charset=utf-8", widget._esm),
         }

@@ -129,6 +129,8 @@ export interface Made {
   pixels: number[];
   /** Their names, the outermost first. */
   wrappers: string[];
+  /** Parts of the observations that are not read, as texts. */
+  left_out: string[];
 }
 
 /** An environment of Gymnasium: it has no rules, so the kernel plays the show and the page draws its frames. */

@@ -66,6 +66,10 @@ def test_observations_are_flattened_by_gymnasium():
         ("gym:CartPol-v1", "Did you mean: `CartPole`"),
         ("gym:Cartpole", "doesn't exist|cannot create"),
         ("gym:no_such_module:Mine-v0", "No module named 'no_such_module'"),
+        ("gym:CartPole-v1+RecordVideo(video_folder='films')", "wanted a wrapper of observations, actions or rewards"),
+        ("gym:CartPole-v1+os.remove", "write a wrapper as its name, with plain values by keyword"),
+        ("gym:CartPole-v1+FlattenObservation(1)", "write a wrapper as its name"),
+        (WORLDS + "Words-v0", "its observations are texts alone .mission.: a policy reads numbers and pictures"),
         (WORLDS + "Untold-v0", "cannot train on .*: actions must be Discrete, .* wrap the environment"),
     ],
 )
@@ -159,8 +163,8 @@ def test_the_chance_of_several_choices_is_the_product():
     assert chances.sum() == pytest.approx(1, abs=1e-5)
 
 
-def test_the_trunk_in_numpy_is_the_trunk_in_torch():
-    pixels = (4, 84, 84)
+@pytest.mark.parametrize("pixels", [(4, 84, 84), (2, 6, 8)])
+def test_the_trunk_in_numpy_is_the_trunk_in_torch(pixels):
     learner = learner_of(Actions.of(spaces.Discrete(6)), pixels=pixels)
     pictures = np.random.default_rng(0).integers(0, 256, (3, *pixels), np.uint8)
     said, values = learner.look(pictures)
@@ -169,8 +173,8 @@ def test_the_trunk_in_numpy_is_the_trunk_in_torch():
     outputs, value = player.forward(pictures)
     assert np.allclose(said, outputs, atol=1e-5) and np.allclose(values, value, atol=1e-4)
     assert player.act(pictures[0]).shape == ()
-    with pytest.raises(ValueError, match="at least 36 pixels"):
-        convolutions.features((1, 30, 84))
+    with pytest.raises(ValueError, match="at least 5 pixels"):
+        convolutions.features((1, 4, 84))
 
 
 def test_a_picture_is_learned():

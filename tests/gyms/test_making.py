@@ -101,12 +101,13 @@ def test_settings_of_atari_games_are_shown_with_them_alone():
 @pytest.mark.parametrize(
     "gym_id, pixels, wanted",
     [
-        ("Hopper-v5", False, {"action_deviation": "free", "minibatch_size": 64}),
-        ("HalfCheetah-v4", False, {"separate_value_net": True, "reward_clip": 10.0}),
-        ("mine:Hopper-v0", False, {"minibatch_size": 256}),
-        ("Pendulum-v1", False, {"gamma": 0.9}),
-        ("MountainCarContinuous-v0", False, {"action_repeat": 8}),
-        ("ALE/Pong-v5", True, {"hidden_sizes": (512,)}),
+        ("Hopper-v5", (), {"action_deviation": "free", "minibatch_size": 64}),
+        ("HalfCheetah-v4", (), {"separate_value_net": True, "reward_clip": 10.0}),
+        ("mine:Hopper-v0", (), {"minibatch_size": 256}),
+        ("Pendulum-v1", (), {"gamma": 0.9}),
+        ("MountainCarContinuous-v0", (), {"action_repeat": 8}),
+        ("ALE/Pong-v5", (4, 84, 84), {"hidden_sizes": (512,)}),
+        ("MinAtar/Breakout-v1", (4, 10, 10), {"hidden_sizes": (128,), "entropy_coef": 0.01}),
     ],
 )
 def test_an_environment_has_the_settings_of_its_family(gym_id, pixels, wanted):

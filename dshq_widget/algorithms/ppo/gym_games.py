@@ -21,6 +21,7 @@ from gymnasium import Env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
+from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.gae import gae
 from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_kernels.simd.lanes import LANES
@@ -153,7 +154,7 @@ class GymGames:
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
         obs, infos = self._call("reset", seed=config.seed)
         unlink_semaphores()
-        self.obs, self.lives = self._read(obs), self._lives(infos)
+        self.obs, self.lives, self.mask = self._read(obs), self._lives(infos), self._mask(infos)
 
     def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
@@ -163,10 +164,13 @@ class GymGames:
         said = np.empty((steps, count, self.actions.outputs), np.float32)
         values, rewards, final = (np.zeros((steps, count), np.float32) for _ in range(3))
         ended, cut = (np.zeros((steps, count), bool) for _ in range(2))
-        drawn = []
+        drawn, allowed = [], []
         for t in range(steps):
             seen[t] = self.obs
             said[t], values[t] = self._decide(learner, t)
+            if self.mask is not None:
+                said[t] = np.where(self.mask, said[t], np.float32(FORBIDDEN))
+            allowed.append(np.ones(said[t].shape, bool) if self.mask is None else self.mask)
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
             taken = self.actions.to_environment(drawn[t], self.distribution)
             obs, reward, ended[t], cut[t], infos = self._call("step", taken)
@@ -185,7 +189,7 @@ class GymGames:
             if cut[t].any():
                 last = self._read(np.stack(list(infos["final_obs"][cut[t]])))
                 final[t, cut[t]] = self._values(learner, last, cut[t])
-            self.obs = self._read(obs)
+            self.obs, self.mask = self._read(obs), self._mask(infos)
             self._begin(over, t + 1)
         following = self._values(learner, self.obs, np.ones(count, bool))
         advantages, returns = gae(rewards, values, following, final, ended, cut, config.gamma, config.gae_lambda)
@@ -193,6 +197,8 @@ class GymGames:
         log_prob = learner.log_prob(said.reshape(-1, said.shape[-1]), action.reshape(-1, action.shape[-1]))
         stats[STATS.index("agent_steps")] = steps * count
         samples = self._samples(seen, action, log_prob.reshape(steps, count), values, advantages, returns)
+        if not np.all(allowed):
+            samples.mask = self._shaped(np.stack(allowed))
         units = np.arange(len(samples.value))
         return Experience(samples, units, stats)
 
@@ -211,6 +217,25 @@ class GymGames:
         """Samples from observations `[T, N, ...]` and the other fields in their order, `[T, N, ...]` each."""
         obs, *others = (_units(field) for field in (seen, *rows))
         return GymSamples(obs if obs.dtype == np.uint8 else np.ascontiguousarray(obs.transpose(0, 2, 1)), *others)
+
+    def _shaped(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """`[T, N, ...]` as the samples have it, `[units, 16, ...]`."""
+        return _units(rows)
+
+    def _mask(self, infos: Mapping[str, Any]) -> NDArray[Any] | None:
+        """bool `[N, outputs]`: the options that the environments allow now (`info["action_mask"]`); None if none says
+        anything, or actions are numbers. Raises GymError for a mask of another shape.
+        """
+        given = infos.get("action_mask")
+        if self.actions.kind == "box" or given is None:
+            return None
+        wanted = (self.count, self.actions.outputs)
+        if np.shape(given) != wanted:
+            raise GymError(
+                f"{self.environment.name} gave an action_mask of shape {np.shape(given)[1:]}: wanted {wanted[1:]}, one "
+                "number for each option of its actions, 0 for what is forbidden, in every info"
+            )
+        return self.actions.allowing(np.asarray(given, bool))
 
     def _count(self, reward: NDArray[Any], over: NDArray[Any], stats: NDArray[Any]) -> None:
         """Add one step to the episodes, and finished episodes to the sums."""

@@ -20,7 +20,7 @@ from dshq_widget.gpu.device import DEVICES, choose_device, named
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Run, announce
+from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
@@ -54,6 +54,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     learner = make_learner()
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
     announce(channel, f"creating {config.num_envs} environments {environment.spec.title}")
+    if said := environment.spec.environment.said:
+        warn(channel, said)
     workers = processes(environment, config, int(job["processors"]))
     games = (RecurrentGymGames if config.memory else GymGames)(environment, config, workers > 0)
     try:

@@ -164,7 +164,56 @@ class Lives(gym.Env):
         return np.array([self.lives, self.flying], np.float32)
 
 
+class Barred(Easy):
+    """One of three options is forbidden, and taking it is an error."""
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode, start=0)
+        self.action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        obs, _ = super().reset(seed=seed)
+        return obs, self._allowed()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        assert action != self.barred, "a forbidden action was taken"
+        obs, paid, over, cut, _ = super().step(action)
+        return obs, paid, over, cut, self._allowed()
+
+    def _allowed(self) -> dict:
+        self.barred = int(self.np_random.integers(3))
+        return {"action_mask": np.array([k != self.barred for k in range(3)], np.int8)}
+
+
+class Tiny(Easy):
+    """A picture of 6 by 8 yes and no, two deep, says which option pays; a text beside it says nothing."""
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode, start=0)
+        parts = {"seen": spaces.Box(0, 1, (6, 8, 2), np.bool_), "mission": spaces.Text(20)}
+        self.observation_space = spaces.Dict(parts)
+
+    def _look(self) -> Any:
+        super()._look()
+        seen = np.zeros((6, 8, 2), bool)
+        seen[2, 3, self.bit] = True
+        return {"seen": seen, "mission": "find it"}
+
+
+class Words(Easy):
+    """Texts alone."""
+
+    observation_space = spaces.Dict({"mission": spaces.Text(20)})
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode)
+        self.observation_space = Words.observation_space
+
+
 for world, limit, threshold in (
+    (Barred, 10, None),
+    (Tiny, 10, 9.5),
+    (Words, 10, None),
     (Easy, 10, 9.5),
     (Faulty, 10, None),
     (Late, 10, None),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch.distributions import Beta
 from torch.nn import functional
 
+from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget.algorithms.ppo.learners import losses
 from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
@@ -38,6 +39,8 @@ class GymSamples:
     value: NDArray[Any]
     advantage: NDArray[Any]
     returns: NDArray[Any]
+    mask: NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
+    """bool `[units, 16, outputs]`: which options were allowed; None: all of them."""
 
     def mean_return(self, units: NDArray[Any]) -> float:
         """See `dshq_kernels.play.rollout.Samples`."""
@@ -82,7 +85,7 @@ class GymPPO(TorchPPO):
         weights = self.weights if weights is None else weights
         x = obs.float().div_(255).contiguous(memory_format=torch.channels_last)  # a quarter faster on a processor
         parts = convolutions.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
-        for (matrix, bias), (_, _, stride) in zip(parts, convolutions.CONVOLUTIONS, strict=True):
+        for (matrix, bias), (_, _, stride) in zip(parts, convolutions.layers(self.spec.pixels), strict=True):
             x = torch.relu(functional.conv2d(x, matrix, bias, stride))
         return x.flatten(1)
 
@@ -91,7 +94,8 @@ class GymPPO(TorchPPO):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See `TorchPPO.assess`; `action` is f32 `[N, k]`."""
         x = self.outputs(obs)
-        log_prob, entropy = self._judge(x[:, :-1], action)
+        outputs = x[:, :-1] if mask is None else x[:, :-1].masked_fill(~mask, FORBIDDEN)
+        log_prob, entropy = self._judge(outputs, action)
         return log_prob, entropy, x[:, -1]
 
     def _judge(self, outputs: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -122,8 +126,8 @@ class GymPPO(TorchPPO):
         return self._judge(torch.from_numpy(outputs), torch.from_numpy(action))[0].numpy()
 
     def _upload(self, samples: Any) -> dict[str, torch.Tensor]:
-        names = [field.name for field in dataclasses.fields(samples)]
-        fields = {name: torch.from_numpy(getattr(samples, name)).to(self.device) for name in names}
+        arrays = {field.name: getattr(samples, field.name) for field in dataclasses.fields(samples)}
+        fields = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items() if array is not None}
         if self.normalizer.observations is not None:
             normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
             fields["obs"] = (fields["obs"] - normal[:, :1]) * normal[:, 1:]
@@ -144,4 +148,5 @@ class GymPPO(TorchPPO):
             "value": rows["value"] * self.normalizer.reward_scale,
             "advantage": advantage.reshape(-1),
             "returns": rows["returns"] * self.normalizer.reward_scale,
+            "mask": fields["mask"][units].flatten(0, 1) if "mask" in fields else None,
         }

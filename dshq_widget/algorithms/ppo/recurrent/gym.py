@@ -73,6 +73,9 @@ class RecurrentGymGames(GymGames):
         self.state_of_memories = np.where(over[:, None], np.float32(0), self.state_of_memories)
         self._begins.append(over.astype(np.float32))
 
+    def _shaped(self, rows: NDArray[Any]) -> NDArray[Any]:
+        return _by_tile(rows)
+
     def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSequences:
         steps = len(seen)
         states = self._start.reshape(-1, LANES, self._start.shape[1])

@@ -1,0 +1,84 @@
+"""Names of environments: an id, where its package is not registered by itself the package, and wrappers.
+
+`MiniGrid-Empty-8x8-v0+FullyObsWrapper` is an environment in a wrapper; arguments are keywords with plain values, such
+as `+FilterObservation(filter_keys=["image"])`, and the first wrapper named is the innermost. Wrappers are those of
+gymnasium.wrappers and of the environment's own package that change observations, actions or rewards: none that writes
+files or opens windows, since names come from files.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+
+from dshq_widget.policy.action_spaces import GymError
+
+PACKAGES: tuple[tuple[str, str, str], ...] = (
+    (r"(MiniGrid|BabyAI)-", "minigrid", "minigrid.wrappers"),
+    (r"MinAtar/", "minatar.gym", ""),
+)
+"""Pattern of an id -> the module that knows how to register it, and the one with its wrappers, if it has any."""
+CODES = (11, 6, 4)
+"""Numbers of objects, of colours and of states (a door's, or where the agent looks) in a cell of MiniGrid:
+`minigrid.core.constants`."""
+CODED = re.compile(PACKAGES[0][0])
+"""Ids of environments whose pictures hold these codes and not shades."""
+Wrap = Callable[[gym.Env], gym.Env]
+
+
+def split(name: str) -> tuple[str, list[str]]:
+    """The id, and the wrappers' texts from the innermost on."""
+    gym_id, *wrappers = name.split("+")
+    return gym_id, wrappers
+
+
+def register(gym_id: str) -> None:
+    """Have the package register its environments, if one is known for this id. Raises GymError if it is missing."""
+    for pattern, module, _ in PACKAGES:
+        if re.match(pattern, gym_id):
+            package = module.partition(".")[0]
+            try:
+                found = importlib.import_module(module)
+            except ImportError as error:
+                raise GymError(f"gym:{gym_id} needs {package}: pip install {package}") from error
+            if not any(re.match(pattern, known) for known in gym.registry):
+                found.register_envs()
+
+
+def wrapper(text: str, gym_id: str) -> Wrap:
+    """The wrapper of a text such as `Name` or `Name(key=value)`. Raises GymError for what is none, or not allowed."""
+    said = f"gym:{gym_id}+{text}: "
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        name = call.func if isinstance(call, ast.Call) else call
+        words = call.keywords if isinstance(call, ast.Call) else []
+        if not isinstance(name, ast.Name) or (isinstance(call, ast.Call) and call.args):
+            raise ValueError
+        options = {str(word.arg): ast.literal_eval(word.value) for word in words}
+    except (SyntaxError, ValueError) as error:
+        raise GymError(
+            f"{said}write a wrapper as its name, with plain values by keyword: FilterObservation(filter_keys=['image'])"
+        ) from error
+    kind = _class(name.id, gym_id)
+    plain = (gym.ObservationWrapper, gym.ActionWrapper, gym.RewardWrapper, gym.wrappers.TimeLimit)
+    if not (isinstance(kind, type) and issubclass(kind, plain)):
+        raise GymError(
+            f"{said}wanted a wrapper of observations, actions or rewards from gymnasium.wrappers or the environment's "
+            "package; put any other around your environment in the module that registers it"
+        )
+    made: type[Any] = kind
+    return lambda env: made(env, **options)
+
+
+def _class(name: str, gym_id: str) -> Any:
+    own = next((module for pattern, _, module in PACKAGES if module and re.match(pattern, gym_id)), "")
+    for place in filter(None, (own, "gymnasium.wrappers")):
+        found = getattr(importlib.import_module(place), name, None)
+        if found is not None:
+            return found
+    return None

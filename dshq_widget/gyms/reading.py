@@ -1,0 +1,153 @@
+"""What a policy reads of an environment's observations: numbers in one row, large pictures in grey, small ones whole.
+
+Parts of a Dict that cannot be numbers, as texts, are left out; `left_out` says which.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_widget.policy import convolutions
+from dshq_widget.policy.action_spaces import GymError
+
+SIDE, STACK = 84, 4
+"""Width and height of what a policy reads of a large picture, and how many of them: Mnih et al., 2015; Machado et al.,
+"Revisiting the arcade learning environment", 2018."""
+SMALLEST_GREY = 32
+"""Pixels; a narrower picture keeps its size and its channels."""
+MOST_CHANNELS = 64
+"""Of a small picture (assumed): more are numbers that only look like one."""
+
+
+class Without(gym.ObservationWrapper):
+    """A Dict without some of its parts."""
+
+    def __init__(self, env: gym.Env, names: tuple[str, ...]):
+        super().__init__(env)
+        assert isinstance(env.observation_space, gym.spaces.Dict)
+        self.left_out = names
+        kept = {key: space for key, space in env.observation_space.spaces.items() if key not in names}
+        self.observation_space = gym.spaces.Dict(kept)
+
+    def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
+        """See `gymnasium.ObservationWrapper`."""
+        return {key: value for key, value in observation.items() if key not in self.left_out}
+
+
+class Only(gym.ObservationWrapper):
+    """The one part that a Dict has, without the Dict."""
+
+    def __init__(self, env: gym.Env):
+        super().__init__(env)
+        assert isinstance(env.observation_space, gym.spaces.Dict)
+        [(self.key, self.observation_space)] = env.observation_space.spaces.items()
+
+    def observation(self, observation: dict[str, Any]) -> Any:
+        """See `gymnasium.ObservationWrapper`."""
+        return observation[self.key]
+
+
+class SmallPicture(gym.ObservationWrapper):
+    """uint8 `[channels, height, width]` of a picture `[height, width]` or `[height, width, channels]` of shades or of
+    yes and no. With `codes` each channel k is a number below `codes[k]` and becomes so many channels of yes and no.
+    """
+
+    def __init__(self, env: gym.Env, codes: tuple[int, ...] = ()):
+        super().__init__(env)
+        space = env.observation_space
+        assert isinstance(space, gym.spaces.Box)
+        height, width, *deep = space.shape
+        self.codes = codes
+        self.factor = 255 if codes else 255 // max(int(space.high.max()), 1)
+        channels = sum(codes) or (deep[0] if deep else 1)
+        self.observation_space = gym.spaces.Box(0, 255, (channels, height, width), np.uint8)
+
+    def observation(self, observation: NDArray[Any]) -> NDArray[np.uint8]:
+        """See `gymnasium.ObservationWrapper`."""
+        picture = observation.reshape(*observation.shape[:2], -1)
+        if self.codes:
+            parts = [picture[..., k, None] == np.arange(n) for k, n in enumerate(self.codes)]
+            picture = np.concatenate(parts, -1)
+        shades = picture.astype(np.uint8) * np.uint8(self.factor)
+        return np.ascontiguousarray(shades.transpose(2, 0, 1))
+
+
+def readable(env: gym.Env, codes: tuple[int, ...] = ()) -> gym.Env:
+    """The environment with observations as a policy reads them. `codes`: what the channels of small pictures hold, if
+    not shades; the picture then stands for everything beside it. Raises GymError if there is nothing to read.
+    """
+    env = _without_texts(env, codes)
+    space = env.observation_space
+    if isinstance(space, gym.spaces.Dict) and len(space.spaces) == 1 and _is_picture(next(iter(space.spaces.values()))):
+        env = Only(env)
+        space = env.observation_space
+    if _is_picture(space):
+        return _seen(env, codes)
+    try:
+        gym.spaces.flatdim(space)
+    except (ValueError, NotImplementedError) as error:
+        env.close()
+        raise GymError(f"its observations {space} have no fixed size{_reason(error)}") from None
+    return gym.wrappers.FlattenObservation(env)
+
+
+def left_out(env: gym.Env) -> tuple[str, ...]:
+    """Names of the parts that are not read, from the wrappers."""
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, Without):
+            return env.left_out
+        env = env.env
+    return ()
+
+
+def _without_texts(env: gym.Env, codes: tuple[int, ...]) -> gym.Env:
+    space = env.observation_space
+    if not isinstance(space, gym.spaces.Dict):
+        return env
+    pictures = [key for key, part in space.spaces.items() if _is_picture(part)]
+    if codes and len(pictures) == 1:
+        names = tuple(key for key in space.spaces if key not in pictures)
+    else:
+        names = tuple(key for key, part in space.spaces.items() if not _has_numbers(part))
+    if len(names) == len(space.spaces):
+        env.close()
+        raise GymError(f"its observations are texts alone ({', '.join(names)}): a policy reads numbers and pictures")
+    return Without(env, names) if names else env
+
+
+def _has_numbers(space: gym.Space[Any]) -> bool:
+    """Whether it flattens to a row of numbers that mean something: a Text flattens to the numbers of its letters."""
+    if isinstance(space, gym.spaces.Text):
+        return False
+    try:
+        gym.spaces.flatdim(space)
+    except (ValueError, NotImplementedError):
+        return False
+    return True
+
+
+def _is_picture(space: gym.Space[Any]) -> bool:
+    if not isinstance(space, gym.spaces.Box) or len(space.shape) not in (2, 3):
+        return False
+    least, channels = min(space.shape[:2]), space.shape[2] if len(space.shape) == 3 else 1
+    if space.dtype == np.uint8 and least >= SMALLEST_GREY:
+        return channels in (1, 3)
+    return space.dtype in (np.uint8, np.bool_) and least >= convolutions.SMALLEST and channels <= MOST_CHANNELS
+
+
+def _seen(env: gym.Env, codes: tuple[int, ...]) -> gym.Env:
+    shape = env.observation_space.shape or ()
+    if env.observation_space.dtype != np.uint8 or min(shape[:2]) < SMALLEST_GREY:
+        return SmallPicture(env, codes if len(shape) == 3 and shape[2] == len(codes) else ())
+    if len(shape) == 3 and shape[-1] == 3:
+        env = gym.wrappers.GrayscaleObservation(env)
+    env = gym.wrappers.ResizeObservation(env, (SIDE, SIDE))
+    return gym.wrappers.FrameStackObservation(env, STACK)
+
+
+def _reason(error: Exception) -> str:
+    return f": {error}" if str(error) else "; leave parts out with +FilterObservation(filter_keys=[...]) in the name"
