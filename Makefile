@@ -17,7 +17,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 
-.PHONY: setup lab torch hub test test-all test-peers quick units checks compiled bench lint lint-python lint-page tables lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
+.PHONY: setup lab torch hub test test-all test-fronts test-peers quick units checks compiled bench lint lint-python lint-page tables lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
 
 # What every verb but `lab`, `torch` and `hub` needs.
@@ -41,18 +41,23 @@ hub:
 test:
 	$(TOGETHER) ready chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
-	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not peers and not fronts" $(ARGS)
 
 # Processes and memory a second time, on the portable form of dshq_widget/system.
 test-all:
 	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
 	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n 2 tests/runtime tests/training/test_faults.py
-	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not peers and not fronts" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari and MuJoCo, trackers: gigabytes that nothing else here needs.
 test-peers: ready .venv/.peers
 	$(BIN)/python -m pytest -m peers $(ARGS)
+
+# Firefox and WebKitGTK; Notebook 7, Voila and marimo.
+test-fronts: ready .venv/.fit chromium
+	@sh tools/fronts.sh
+	$(BIN)/python -m pytest -m fronts tests/browser $(ARGS)
 
 # Linters, type checkers and the tests of single units: no browser, nothing compiled.
 quick:
@@ -188,6 +193,10 @@ node_modules/.all: package-lock.json | $(BUNDLE)
 
 .venv/.instructor: .venv/.test
 	$(INSTALL) instructor lti
+	touch $@
+
+.venv/.fit: .venv/.test
+	$(BIN)/python -m pip install --quiet --constraint tools/constraints.txt --editable ".[fit]"
 	touch $@
 
 .venv/.peers: .venv/.test

@@ -66,6 +66,19 @@ const packedWorker = {
   },
 };
 
+/** uPlot asks for numbers in the browser's language, and fails where that is none: WebKitGTK's is "C" where no locale is set. */
+const englishPlots = {
+  name: "english-plots",
+  setup(build) {
+    build.onLoad({ filter: /uPlot\.[a-z]+\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const contents = text.replace("domEnv ? nav.language : 'en-US'", "'en-US'");
+      if (contents === text) throw new Error(`${path} asks for its language in another way: see english-plots in js/build.mjs`);
+      return { contents, loader: "js" };
+    });
+  },
+};
+
 /** A notebook's style sheets are global: other people's rules are nested under our root too. */
 const scopedPackageStyles = {
   name: "scoped-package-styles",
@@ -105,7 +118,7 @@ const packedPage = {
     build.onResolve({ filter: /^page-source$/ }, () => ({ path: "page-source", namespace: "page" }));
     build.onLoad({ filter: /.*/, namespace: "page" }, async () => {
       const kept = { write: false, metafile: true };
-      const page = { ...common, entryPoints: [join(here, "page.ts")], plugins: [shadersAsText, packedWorker], format: "esm" };
+      const page = { ...common, entryPoints: [join(here, "page.ts")], plugins: [shadersAsText, packedWorker, englishPlots], format: "esm" };
       const results = await Promise.all([page, styles].map((one) => esbuild.build({ ...one, ...kept })));
       const [code, css] = results.map(({ outputFiles }) => outputFiles[0].contents);
       const source = {
@@ -135,7 +148,7 @@ const standalone = {
   ],
   format: "iife",
   outdir: out,
-  plugins: [shadersAsText, packedWorker],
+  plugins: [shadersAsText, packedWorker, englishPlots],
 };
 
 /** The trainer's worker: not a part of widget.js, since few pages train by themselves. */

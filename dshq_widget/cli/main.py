@@ -135,7 +135,12 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     if options.html is not None:
         from dshq_widget.widget.drill_widget import DrillWidget
 
-        with outputs.written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
+        waits = "Making what the page trains with: the learner once for these sources (half a minute), then the rules."
+        with (
+            outputs.written("--html", options.html),
+            outputs.said_if_slow(waits),
+            DrillWidget(drill, policy=options.policy) as widget,
+        ):
             result["html"] = str(widget.export_html(options.html))
         if not options.json:
             print(f"{result['html']}: {saved.drill}, version {saved.version}, as one web page")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,18 @@ def written(name: str, path: str) -> Iterator[None]:
         raise UsageError(str(error)) from error
     except OSError as error:
         raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def said_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
+    """Say on stderr what is waited for, once the block has taken that long."""
+    timer = threading.Timer(seconds, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def positive(name: str, value: float) -> None:

@@ -9,7 +9,7 @@ from dshq_kernels.simd import releases
 from dshq_kernels.simd.releases import series, text
 
 OLDEST = {"python": (3, 11), "numba": releases.OLDEST}
-NEWEST_TRIED = {"python": (3, 11), "numba": releases.NEWEST}
+NEWEST_TRIED = {"python": (3, 13), "numba": releases.NEWEST}
 AND_NEWER = {
     "python": "most will work, untried",
     "numba": "most will work, untried and with a longer first training; training in a page may ask for an older one",

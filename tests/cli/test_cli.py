@@ -8,12 +8,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import nbformat
 import pytest
 
-from dshq_widget.cli import drill_argument, main
+from dshq_widget.cli import drill_argument, main, outputs
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.check_subject import Finding
@@ -163,6 +164,17 @@ def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
     assert "slider, version 0, as one web page" in capsys.readouterr().out
     assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
     assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
+
+
+def test_what_takes_long_says_what_it_waits_for(capsys):
+    with outputs.said_if_slow("never said", 3600.0):
+        pass
+    with outputs.said_if_slow("the learner is made", 0.0):
+        said = ""
+        while "the learner is made" not in said:
+            time.sleep(0.01)
+            said += capsys.readouterr().err
+    assert "never said" not in said
 
 
 def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(slider, capsys):

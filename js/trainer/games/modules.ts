@@ -11,6 +11,14 @@ export type RecordValues = Record<string, number>;
 type Verb = (tile: bigint, argument?: bigint) => void;
 type Call = (record: bigint) => void;
 const REAL = new Set<string>(REALS);
+/** `i8x16.splat` and `i8x16.popcnt` in a function: valid only where the browser has vectors of 128 bits. */
+const SIMD_PROBE = new Uint8Array([
+  ...[0, 97, 115, 109, 1, 0, 0, 0], // magic number, version
+  ...[1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0], // one function: nothing to v128
+  ...[10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11], // i32.const 0, i8x16.splat, i8x16.popcnt
+]);
+const NO_SIMD =
+  "This browser's WebAssembly has no vectors (SIMD), which training in a page needs: Chrome 91, Firefox 89 and Safari 16.4 were the first with them. The match plays without.";
 
 export class Modules {
   /** i64 table indices of the drill's verbs, in the order of `CpuGame.verbs`; 0 is nobody's. */
@@ -50,6 +58,7 @@ export class Modules {
 
   /** Throws an Error of one sentence for bytes that are no such modules. */
   static async load(spec: DrillSpec, bytes: ModuleBytes): Promise<Modules> {
+    if (!WebAssembly.validate(SIMD_PROBE)) throw new Error(NO_SIMD);
     const memory = new Memory();
     const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 + PAIR_ENTRIES.length });
     const stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);

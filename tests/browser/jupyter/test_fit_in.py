@@ -250,7 +250,7 @@ def served(command: list[str], home: Path, path: str) -> Iterator[str]:
 def needs(package: str) -> None:
     """Skip, by name, where a front end is not installed."""
     if importlib.util.find_spec(package) is None:
-        pytest.skip(f'{package} is not installed: pip install "dshq-widget[fit]"')
+        pytest.skip(f"{package} is not installed: `make test-fronts` installs it")
 
 
 def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: None) -> None:
@@ -285,7 +285,7 @@ def write_notebook(home: Path) -> None:
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 
-@pytest.mark.slow
+@pytest.mark.fronts
 def test_in_notebook_7(page: Page, tmp_path: Path):
     needs("notebook")
     write_notebook(tmp_path)
@@ -300,7 +300,7 @@ def test_in_notebook_7(page: Page, tmp_path: Path):
         plays_and_learns(page, url, run)
 
 
-@pytest.mark.slow
+@pytest.mark.fronts
 def test_in_voila(page: Page, tmp_path: Path):
     needs("voila")
     write_notebook(tmp_path)
@@ -329,7 +329,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.fronts
 def test_in_marimo(page: Page, tmp_path: Path):
     needs("marimo")
     (tmp_path / "match.py").write_text(MARIMO)

@@ -1,0 +1,193 @@
+"""Firefox and WebKitGTK as Debian has them, driven by what the W3C wrote for that: WebDriver BiDi for Firefox, which
+speaks it by itself, and WebDriver for WebKitGTK, by its WebKitWebDriver. No language is set, as in a container.
+"""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import websocket
+
+from tests.harness.process_tree import end_tree
+
+START_SECONDS, ANSWER_SECONDS = 120.0, 240.0
+MINI_BROWSERS = "/usr/lib/*/webkit2gtk-4.*/MiniBrowser"
+NO_LANGUAGE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "LANGUAGE": ""}
+"""WebKitGTK then calls its language C, which is none."""
+LISTEN = """(() => {
+    if (window.dshqProblems) return;
+    window.dshqProblems = [];
+    window.addEventListener("error", (event) => dshqProblems.push(`uncaught: ${event.message}`));
+    window.addEventListener("unhandledrejection", (event) => dshqProblems.push(`uncaught: ${event.reason}`));
+    const { error } = console;
+    console.error = (...words) => { dshqProblems.push(words.join(" ")); error.apply(console, words); };
+})()"""
+"""WebDriver has no word for the console; BiDi has."""
+
+
+class MissingError(Exception):
+    """The engine is not on this machine; the text says how it is installed."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Engine:
+    """A browser process with a profile of its own in `home`."""
+
+    def __init__(self, home: Path, command: list[str], environment: Mapping[str, str]):
+        home.mkdir()
+        self._said = (home / "said.log").open("wb")
+        own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_CACHE_HOME": str(home), **environment}
+        self._process = subprocess.Popen(
+            command, env={**os.environ, **own}, stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said
+        )
+        self._home = home
+
+    def open(self, address: str) -> None:
+        """Load a page."""
+        raise NotImplementedError
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of JavaScript, or of its promise, as JSON has it."""
+        raise NotImplementedError
+
+    def problems(self) -> list[str]:
+        """Errors of the page so far: what its console has said, and exceptions that nobody caught."""
+        raise NotImplementedError
+
+    def until(self, expression: str, seconds: float = ANSWER_SECONDS) -> Any:
+        """The value, once it is something."""
+        over = time.monotonic() + seconds
+        while not (found := self.evaluate(expression)):
+            assert time.monotonic() < over, f"{expression} is {found!r} after {seconds:g} s; {self.problems()}"
+            time.sleep(0.3)
+        return found
+
+    def wait_for(self, pattern: str) -> str:
+        """What stands in the brackets of a pattern, once the browser has said it."""
+        over = time.monotonic() + START_SECONDS
+        while not (found := re.search(pattern, (said := (self._home / "said.log").read_text(errors="replace")))):
+            assert self._process.poll() is None and time.monotonic() < over, said[-2000:]
+            time.sleep(0.1)
+        return found[1]
+
+    def close(self) -> None:
+        end_tree(self._process.pid)
+        self._process.wait()
+        self._said.close()
+
+
+class Firefox(Engine):
+    """Headless, by WebDriver BiDi (w3.org/TR/webdriver-bidi) on a websocket."""
+
+    def __init__(self, home: Path, preferences: Mapping[str, Any] | None = None):
+        program = shutil.which("firefox-esr") or shutil.which("firefox")
+        if program is None:
+            raise MissingError("no Firefox: `make test-fronts` installs Debian's firefox-esr")
+        self._heard: list[str] = []
+        profile = home.with_name(f"{home.name}-profile")
+        profile.mkdir()
+        lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in (preferences or {}).items()]
+        (profile / "user.js").write_text("\n".join(lines))
+        command = [program, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
+        super().__init__(home, command, NO_LANGUAGE)
+        address = self.wait_for(r"WebDriver BiDi listening on (ws://\S+)")
+        self._line = websocket.create_connection(f"{address}/session", timeout=ANSWER_SECONDS, suppress_origin=True)
+        self._numbers = itertools.count(1)
+        self._ask("session.new", capabilities={})
+        self._ask("session.subscribe", events=["log.entryAdded"])
+        self._context = self._ask("browsingContext.getTree")["contexts"][0]["context"]
+
+    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        self._line.send(json.dumps({"id": number, "method": method, "params": params}))
+        while True:
+            answer = json.loads(self._line.recv())
+            if answer.get("method") == "log.entryAdded" and answer["params"]["level"] == "error":
+                self._heard.append(str(answer["params"]["text"]))
+            elif answer.get("id") == number:
+                assert answer["type"] == "success", answer
+                found: dict[str, Any] = answer["result"]
+                return found
+
+    def open(self, address: str) -> None:
+        self._ask("browsingContext.activate", context=self._context)  # or nothing in it has the focus
+        self._ask("browsingContext.navigate", context=self._context, url=address, wait="complete")
+
+    def evaluate(self, expression: str) -> Any:
+        wanted = f"(async () => JSON.stringify(await ({expression})))()"
+        target = {"context": self._context}
+        answer = self._ask("script.evaluate", expression=wanted, target=target, awaitPromise=True)
+        assert answer["type"] == "success", answer
+        return json.loads(answer["result"].get("value", "null"))
+
+    def problems(self) -> list[str]:
+        self.evaluate("0")
+        return self._heard
+
+    def close(self) -> None:
+        self._line.close()
+        super().close()
+
+
+class WebKit(Engine):
+    """MiniBrowser on a screen of its own (Xvfb), by WebDriver (w3.org/TR/webdriver2)."""
+
+    def __init__(self, home: Path):
+        driver, screen = shutil.which("WebKitWebDriver"), shutil.which("xvfb-run")
+        browsers = sorted(Path("/").glob(MINI_BROWSERS.lstrip("/")))
+        if not (driver and screen and browsers):
+            raise MissingError("no WebKitGTK: `make test-fronts` installs Debian's webkit2gtk-driver and xvfb")
+        port = free_port()
+        command = [screen, "--auto-servernum", "--server-args=-screen 0 1280x1000x24", driver, f"--port={port}"]
+        super().__init__(home, command, NO_LANGUAGE | {"GDK_BACKEND": "x11", "WEBKIT_DISABLE_COMPOSITING_MODE": "1"})
+        self._base = f"http://127.0.0.1:{port}"
+        options = {"binary": str(browsers[-1]), "args": ["--automation", "--private"]}
+        capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+        self._base += f"/session/{self._begin(capabilities)}"
+        self._ask("POST", "/timeouts", script=int(ANSWER_SECONDS * 1000), pageLoad=int(ANSWER_SECONDS * 1000))
+
+    def _begin(self, capabilities: dict[str, Any]) -> str:
+        over = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return str(self._ask("POST", "/session", capabilities=capabilities)["sessionId"])
+            except OSError:
+                assert time.monotonic() < over, (self._home / "said.log").read_text(errors="replace")[-2000:]
+                time.sleep(0.2)
+
+    def _ask(self, method: str, path: str, **body: Any) -> Any:
+        data = json.dumps(body).encode() if method == "POST" else None
+        request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, address: str) -> None:
+        self._ask("POST", "/url", url=address)
+        self.evaluate(LISTEN)
+
+    def evaluate(self, expression: str) -> Any:
+        wanted = f"(async () => JSON.stringify(await ({expression})))()"
+        script = f"const done = arguments[0]; {wanted}.then(done, (error) => done('!' + error))"
+        found = self._ask("POST", "/execute/async", script=script, args=[])
+        assert not str(found).startswith("!"), found
+        return None if found is None else json.loads(found)
+
+    def problems(self) -> list[str]:
+        return list(self.evaluate("window.dshqProblems ?? []"))
+
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {"firefox": Firefox, "webkit": WebKit}
