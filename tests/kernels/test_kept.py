@@ -173,6 +173,16 @@ def test_a_file_that_is_written_while_a_process_runs_is_not_taken_for_what_it_ha
     assert kept.fingerprint(text) not in (before, own)
 
 
+def test_where_no_folder_can_be_made_numba_finds_one_of_its_own(tmp_path: Path, monkeypatch):
+    """A disk that is full, or a file in the place of the folder: importing a function must not fail."""
+    (tmp_path / "code").write_text("")
+    monkeypatch.setattr(kept, "folder", lambda: tmp_path / "code")
+    source = KERNELS / "network" / "mlp.py"
+    with pytest.raises(OSError):
+        kept.place(source)
+    assert kept.Locator.from_function(lambda: None, str(source)) is None
+
+
 def test_old_versions_go(tmp_path: Path):
     folder, week = tmp_path / "code", time.time() - 7 * kept.DAY
     names = [f"dshq_kernels.network.mlp-{k:020x}" for k in range(kept.KEPT + 3)]

@@ -234,13 +234,13 @@ class Locator:
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Locator | None:
         source = Path(py_file)
-        path = place(source)
-        if path is None:
-            return None
-        self = cls(py_func, source, path)
         try:
+            path = place(source)
+            if path is None:
+                return None
+            self = cls(py_func, source, path)
             self.ensure_cache_path()
-        except OSError:  # not to be written: numba's own locators come next
+        except OSError:  # not to be made or written: numba's own locators come next
             return None
         return self
 
