@@ -2,19 +2,17 @@
 
 import type { Model } from "./contract/model";
 import { PAGE_FEATURES } from "./features/page";
+import type { Between } from "./features/plug";
 import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
 import { restartHint } from "./session/restart_hint";
 import { Session } from "./session/session";
-import { PageModel } from "./session/training/page_model";
-import { PageTraining } from "./session/training/page_training";
 import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";
 import { detectTheme, watchTheme } from "./ui/theme";
 import { buildFrame } from "./view/frame";
 import { buildGameHeading } from "./view/game_heading";
-import { buildOffer } from "./view/offer";
 import { placePanels } from "./view/panel_layout";
 import { buildRendererNote, buildStage } from "./view/stage";
 import type { View } from "./view/view";
@@ -26,18 +24,25 @@ export default function widget() {
   let shown: Parts | null = null;
   return {
     initialize({ model }: { model: Model }): CleanUp {
-      const own = new PageModel(model);
-      const training = new PageTraining(model, own);
+      let own = model;
+      const betweens: Between[] = [];
+      for (const { between } of PAGE_FEATURES) {
+        if (!between) continue;
+        betweens.push(new between(own));
+        own = betweens.at(-1)!.model;
+      }
       const session = new Session(
         own,
         PAGE_FEATURES.flatMap(({ link }) => link ?? []),
       );
       const ending = new AbortController();
-      session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
-      shown = { session, training, duel: new Duel(session, ending.signal), undoing: new Undoing(session, ending.signal) };
+      session.events.on("status", () => {
+        for (const between of betweens) between.kernelIs(session.kernel.connected || own.standalone === true);
+      });
+      shown = { session, betweens, duel: new Duel(session, ending.signal), undoing: new Undoing(session, ending.signal) };
       return () => {
         ending.abort();
-        training.dispose();
+        for (const between of betweens) between.dispose();
         session.dispose();
       };
     },
@@ -51,12 +56,12 @@ export default function widget() {
 /** What all views of one model share. */
 interface Parts {
   session: Session;
-  training: PageTraining;
+  betweens: readonly Between[];
   duel: Duel;
   undoing: Undoing;
 }
 
-function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement): CleanUp {
+function renderView({ session, betweens, duel, undoing }: Parts, el: HTMLElement): CleanUp {
   const ending = new AbortController();
   const { signal } = ending;
   const themed = new Set<() => void>();
@@ -72,7 +77,7 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
 
   const banner = h("p", { class: "banner", role: "alert" });
   const theme = () => (root.dataset.theme === "dark" ? ("dark" as const) : ("light" as const));
-  const root = h("div", { class: "dshq-widget" }, banner, buildOffer(training, signal), frame.element, buildRendererNote(view, number));
+  const root = h("div", { class: "dshq-widget" }, banner, frame.element, buildRendererNote(view, number));
 
   const followTheme = () => {
     const theme = detectTheme();
@@ -87,9 +92,8 @@ function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement
   el.append(root); // before the panels are built: charts and canvas measure themselves
   tabChanged = placePanels(view, frame);
   followContract(session, number, root, banner, signal);
-  const trainer = () => setAttribute(root, "data-trainer-ready", String(training.ready));
-  training.onOffer(trainer, signal);
-  trainer();
+  const set = (name: string, value: string) => setAttribute(root, `data-${name}`, value);
+  banner.after(...betweens.map((between) => between.show(set, signal)));
   buildStage(frame, { view, number, theme });
   session.kernel.watchView(el, signal);
 

@@ -4,10 +4,8 @@
  */
 import type { Model, Traits } from "./contract/model";
 import type { PolicyTrait } from "./contract/protocol";
-import type { TrainerPackage } from "./contract/training";
 import widget from "./page";
-import { hasRelaxedSimd } from "./session/training/relaxed_simd";
-import { unpack, unpackBytes } from "./session/unpack";
+import { unpack } from "./session/unpack";
 
 type Handler = (...values: never[]) => void;
 type SavedPolicy = Omit<PolicyTrait, "data"> & { data: string };
@@ -20,7 +18,7 @@ class SavedModel implements Model {
 
   constructor(
     private readonly traits: Traits,
-    readonly trainerPackage?: Promise<TrainerPackage>,
+    readonly trainer?: string,
   ) {}
 
   get<K extends keyof Traits>(name: K): Traits[K] {
@@ -61,34 +59,11 @@ async function textOf(saved: HTMLScriptElement): Promise<string> {
   return saved.type === "application/gzip" ? unpack(text) : text;
 }
 
-/** A module for browsers without relaxed SIMD, and for those with it; gzip in base64. */
-interface Builds {
-  plain: string;
-  relaxed: string;
-}
-/** What is the same for every drill. A page with several matches has it once, in a script that sets `dshqLearner`. */
-interface SavedLearner {
-  code: string; // of the worker, gzip in base64
-  learner: Builds;
-}
-type SavedTrainer = Partial<SavedLearner> & { drill: Builds & { wgsl: string } }; // the rules for WebGPU, gzip in base64
-
-/** Of the script "x-trainer", JSON. */
-async function trainerOf(text: string): Promise<TrainerPackage> {
-  const saved = JSON.parse(text) as SavedTrainer;
-  const { code, learner } = { ...(globalThis as { dshqLearner?: SavedLearner }).dshqLearner, ...saved };
-  if (!code || !learner) throw new Error("This page lacks the learner's code: open it beside the files that it came with.");
-  const build = hasRelaxedSimd() ? "relaxed" : "plain";
-  const [worker, wgsl] = await Promise.all([unpack(code), unpack(saved.drill.wgsl)]);
-  const [ofLearner, ofDrill] = await Promise.all([unpackBytes(learner[build]), unpackBytes(saved.drill[build])]);
-  return { code: worker, modules: { learner: ofLearner, drill: ofDrill }, wgsl };
-}
-
 // the match in script "x-match" plays in element "x"
 for (const saved of document.querySelectorAll<HTMLScriptElement>('script[id$="-match"]')) {
   void textOf(saved).then((text) => {
     const trainer = document.getElementById(saved.id.replace(/-match$/, "-trainer"))?.textContent;
-    const model = new SavedModel(traitsOf(text), trainer ? trainerOf(trainer) : undefined);
+    const model = new SavedModel(traitsOf(text), trainer ?? undefined);
     const page = widget();
     page.initialize({ model });
     page.render({ model, el: document.getElementById(saved.id.replace(/-match$/, ""))! });

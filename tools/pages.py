@@ -31,8 +31,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
-from dshq_widget.widget import page_training
 from dshq_widget.widget.export_html import pack
+from dshq_widget.widget.in_page import parts
 from tests.harness.notebook_reader import Reader, answers, chosen, tags
 from tools.notebooks import SOURCE, notebook
 
@@ -68,19 +68,19 @@ _PAGE = """<!doctype html>
 _MATCHES = """
 import gc, json
 from dshq_widget import DrillWidget
-from dshq_widget.widget import page_training
+from dshq_widget.widget.in_page import parts
 from dshq_widget.widget.export_html import match_of
 
 def trainer_of(widget):
     drill = widget._trainer.drill
-    return None if page_training.why_not(widget._trainer) else {"drill": page_training.embedded_drill(drill)}
+    return None if parts.why_not(widget._trainer) else {"drill": parts.embedded_drill(drill)}
 
 traits = "drill", "policy", "rivals", "show", "controls", "config"
 print(json.dumps([
     [
         widget.model_id,
         widget.policy["step"],
-        match_of({name: getattr(widget, name) for name in traits}, not page_training.why_not(widget._trainer)),
+        match_of({name: getattr(widget, name) for name in traits}, not parts.why_not(widget._trainer)),
         trainer_of(widget),
     ]
     for widget in gc.get_objects()
@@ -219,7 +219,7 @@ def share(folder: Path) -> None:
     (folder / "index.html").write_text(index(), encoding="utf-8")
     for name, source in SHARED.items():
         shutil.copyfile(source, folder / name)
-    learner = f"globalThis.dshqLearner = {json.dumps(page_training.shared())};\n"
+    learner = f"globalThis.dshqLearner = {json.dumps(parts.shared())};\n"
     (folder / LEARNER).write_text(learner, encoding="utf-8")
 
 

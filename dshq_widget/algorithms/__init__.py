@@ -84,24 +84,32 @@ def _checked(found: Any, name: str) -> Algorithm:
     return found
 
 
+BROUGHT = {
+    "page": (
+        "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
+        "`dshq play DRILL --engine page`"
+    ),
+}
+"""Engines that whoever shows the match brings along (`Trainer(start=...)`), and what is said where nobody does."""
+
+
 def engines() -> list[str]:
-    """Where a run of any algorithm may take place: on this machine, in the page that shows it, or on their engines."""
-    return ["local", "page", *dict.fromkeys(name for each in algorithms.values() for name in each.engines)]
+    """Where a run of any algorithm may take place: on this machine, on what is brought along, or on their engines."""
+    return ["local", *BROUGHT, *dict.fromkeys(name for each in algorithms.values() for name in each.engines)]
 
 
-def engine(name: str, ray_address: str, algorithm: Algorithm) -> dict[str, str]:
-    """Where a run of the kernel takes place, for its job. Raises ConfigError for an unknown engine, for the page's, or
-    for an address that nobody uses, Refused if `algorithm` does not have this engine.
+def engine(name: str, ray_address: str, algorithm: Algorithm, brought: bool = False) -> dict[str, str]:
+    """Where a run takes place, for its job. Raises ConfigError for an unknown engine, for one that was to be
+    `brought` along, or for an address that nobody uses, Refused if `algorithm` does not have this engine.
     """
     if name not in engines():
         raise ConfigError(f"engine must be {' or '.join(engines())}, got {name!r:.60}{nearest(str(name), engines())}")
-    if name == "page":
+    if name in BROUGHT:
         algorithm.require(name)
-        raise ConfigError(
-            "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
-            "`dshq play DRILL --engine page`"
-        )
-    algorithm.start_on(name)
+        if not brought:
+            raise ConfigError(BROUGHT[name])
+    else:
+        algorithm.start_on(name)
     if ray_address and name != "ray":
         raise ConfigError(f"ray_address={ray_address!r} is only for engine=ray, got engine={name}: leave it out")
     return {"engine": name, "ray_address": ray_address}

@@ -30,8 +30,6 @@ Message = Mapping[str, Any]
 class Processes(Protocol):
     """The processes of one run. Their messages arrive on the supervisor's thread through the callbacks of `Start`."""
 
-    learner: Child
-    workers: list[Child]
     replaceable: bool
     """Whether a learner that dies may be replaced by one that continues from the last published weights."""
 

@@ -312,7 +312,7 @@ def _play(verb: Parser) -> None:
     verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")
     verb.add_argument(
         "--engine",
-        choices=("local", "page"),
+        choices=("local", *algorithms.BROUGHT),
         default="local",
         help="where Train trains: this machine or the page",
     )

@@ -42,10 +42,6 @@ CONTROLS = {
     # Training
     "train": "Train",
     "stop": "Stop",
-    "train-in-page": "Train in this page",
-    "keep-policy": "Save policy",
-    "continue-kept": "Continue from it",
-    "discard-kept": "Discard it",
     # On the pitch
     "value-map": "Value map",
     "sight": "What it sees",

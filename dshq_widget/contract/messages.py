@@ -186,12 +186,6 @@ class SavePage(Message): ...
 
 
 @dataclass(frozen=True)
-class FetchTrainer(Message):
-    relaxed: bool
-    """Whether this browser has relaxed SIMD."""
-
-
-@dataclass(frozen=True)
 class LoadPolicy(Message):
     """One part of a file; its bytes are the buffer."""
 
@@ -264,15 +258,6 @@ class PageFile(Message):
 
 
 @dataclass(frozen=True)
-class Trainer(Message):
-    """The worker's code, the learner's and the drill's module and the drill's WGSL are its buffers, unless there is a
-    problem.
-    """
-
-    problem: str
-
-
-@dataclass(frozen=True)
 class RewardChecked(Message):
     line: str
     problem: str
@@ -312,11 +297,11 @@ class DecideAgain(Message):
 
 PAGE_TO_KERNEL: tuple[type[Message], ...] = (
     *(Hello, Ack, StartTraining, StopTraining, ResetTrainer, StartFrom, PauseTraining, ResumeTraining, NextUpdate),
-    *(SetHyper, CheckReward, PayFor, DrillScene, DropScene, PageState, SavePolicy, SavePage, FetchTrainer, LoadPolicy),
+    *(SetHyper, CheckReward, PayFor, DrillScene, DropScene, PageState, SavePolicy, SavePage, LoadPolicy),
     *(RestoreHistory, Step, FrameShown, Decide, ExtendTraining, ResumeRun, SubmitPolicy),
 )
 KERNEL_TO_PAGE: tuple[type[Message], ...] = (
-    *(History, Step, Log, PolicyFile, PageFile, Trainer, RewardChecked, Frame, Decisions, DecideAgain),
+    *(History, Step, Log, PolicyFile, PageFile, RewardChecked, Frame, Decisions, DecideAgain),
 )
 ANY_SETTINGS = "..."
 """In a table of fields: any hyper-parameters, each under its key."""

@@ -48,6 +48,11 @@ class LatestPolicy:
                 self._policy = dataclasses.replace(self._policy, version=version, step=step, weights=weights)
         return self._policy
 
+    def arrive(self, policy: PolicyVersion) -> None:
+        """A learner that shares no memory has published this; an older one is ignored."""
+        if policy.version > self.newest().version:
+            self._policy = policy
+
     def memory(self) -> SharedBlock:
         """The memory in which a new learner continues from the newest policy. Raises MemoryError."""
         self._began = self.newest().version

@@ -38,7 +38,7 @@ from dshq_widget.training.run_state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.algorithm import Algorithm, Processes
+    from dshq_widget.algorithms.algorithm import Algorithm, Processes, Start
     from dshq_widget.runtime.supervisor import Exit
 
 
@@ -54,7 +54,8 @@ class Trainer(Readings, Callbacks):
     that the drill declares. Its own settings are given under its name (`spo={"temperature": 0.5}`), or, beside those of
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
-    machine is a node of (docs/howto/ray.md). Before anything starts, raises ConfigError, CheckpointError, ValueError
+    machine is a node of (docs/howto/ray.md). `start` starts the runs of an engine that whoever shows the match brings
+    along (algorithms/__init__.py, `BROUGHT`). Before anything starts, raises ConfigError, CheckpointError, ValueError
     for an unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the
     drill's own error.
     """
@@ -74,6 +75,7 @@ class Trainer(Readings, Callbacks):
         algorithm_settings: Mapping[str, Mapping[str, Any]] | None = None,
         engine: str = "local",
         ray_address: str = "",
+        start: Start | None = None,
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -87,7 +89,8 @@ class Trainer(Readings, Callbacks):
         self._gentle, self._track = gentle, track
         declared = self.drill.spec.algorithm if saved is None else saved.algorithm
         self._algorithm = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
-        self._engine = algorithms.engine(engine, ray_address, self._algorithm)
+        self._engine = algorithms.engine(engine, ray_address, self._algorithm, brought=start is not None)
+        self._brought = start
         kept: Mapping[str, Any] = {}
         if saved is not None and saved.algorithm == self._algorithm.name:
             kept = {**saved.algorithm_settings, **self._algorithm.of_layers(saved.layers)}
@@ -138,7 +141,7 @@ class Trainer(Readings, Callbacks):
 
     @property
     def engine(self) -> str:
-        """Where the games are played: `local` or `ray`."""
+        """Where it trains: `local`, `ray` or `page`."""
         return self._engine["engine"]
 
     @property
@@ -512,7 +515,7 @@ class Trainer(Readings, Callbacks):
 
     def prepare(self) -> None:
         """Compile in the background what the first run needs, so that it starts sooner. Returns at once."""
-        if self._algorithm.prepare is not None:
+        if self._algorithm.prepare is not None and self._brought is None:
             self._algorithm.prepare(self.drill, self.config)
 
     def close(self) -> None:
@@ -539,9 +542,8 @@ class Trainer(Readings, Callbacks):
 
     def _start_processes(self, orders: Mapping[str, Any]) -> Processes:
         """Start a run from the newest policy, or from an untrained one if the settings need a different network."""
-        if not self.version and isinstance(
-            self.drill, CompiledDrill
-        ):  # a run that has begun to learn keeps its settings
+        here = self._brought is None and isinstance(self.drill, CompiledDrill)
+        if here and not self.version:  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
         newest, network = self.latest_policy(), self._config.network()
         wanted = (network.layers, network.activation)
@@ -567,7 +569,7 @@ class Trainer(Readings, Callbacks):
             **self._engine,
         }
         memory = self._latest.memory()
-        start = self._algorithm.start_on(self.engine)
+        start = self._brought or self._algorithm.start_on(self.engine)
         return start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
 
     def _on_message(self, processes: Processes, message: Mapping[str, Any]) -> None:
@@ -578,6 +580,8 @@ class Trainer(Readings, Callbacks):
                 self._scenes.measured(message["rows"])
             elif message["type"] == "CHECKPOINT":
                 self._files.written(message["path"])
+            elif message["type"] == "POLICY":
+                self._latest.arrive(message["policy"])
             else:
                 self._status.receive(message)
         self._notify()

@@ -13,10 +13,11 @@ from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import page_protocol, page_training
+from dshq_widget.widget import page_protocol
 from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
+from dshq_widget.widget.part import Handler
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.quota import Quota
 from dshq_widget.widget.sender import Sender
@@ -55,7 +56,7 @@ class Commands:
         self._making = threading.BoundedSemaphore(MOST_AT_ONCE)
         self.page: dict[str, Any] = {}
         """The page's last PAGE_STATE."""
-        self._verbs: dict[str, Callable[[Content], None]] = {
+        verbs: dict[str, Callable[[Content], None]] = {
             "HELLO": self._hello,
             "START_TRAINING": lambda content: trainer.start(**self._settings(page_protocol.settings_in(content))),
             "STOP_TRAINING": lambda _: trainer.stop(),
@@ -79,20 +80,20 @@ class Commands:
                 page_protocol.history(content.get("rows"), HISTORY_ROWS)
             ),
             "SAVE_PAGE": self._save_page,
-            "FETCH_TRAINER": self._fetch_trainer,
             "EXTEND_TRAINING": lambda _: quota.extend(),
             "RESUME_RUN": self._resume_run,
             "SUBMIT_POLICY": lambda _: quota.submit_beside(outbox.notify),
         }
+        self.verbs: dict[str, Handler] = {kind: _alone(verb) for kind, verb in verbs.items()}
+        """How each message is executed; features add theirs (part.py)."""
+        self.verbs["LOAD_POLICY"] = self._load_policy
 
     def execute(self, kind: str, content: Content, buffers: Any) -> None:
         """Execute one message. Whatever it raises, with one sentence, the caller tells the page (fence.py)."""
-        if kind == "LOAD_POLICY":
-            self._load_policy(content, buffers)
-        elif kind in protocol.MESSAGES["kernel_to_policy_show"]:
+        if kind in protocol.MESSAGES["kernel_to_policy_show"]:
             self._to_policy_show(kind, content)
-        elif kind in self._verbs:
-            self._verbs[kind](content)
+        elif kind in self.verbs:
+            self.verbs[kind](content, buffers)
 
     def _settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a page's, whose cost is bounded."""
@@ -178,12 +179,6 @@ class Commands:
             problem = sentence(error)
         self._outbox.put(messages.PageFile(name, problem).to_json(buffers))
 
-    def _fetch_trainer(self, content: Content) -> None:
-        answer = page_training.answer
-        self.beside(
-            "preparing the page's training", answer, self._trainer, bool(content.get("relaxed")), self._outbox.put
-        )
-
     def beside(self, what: str, work: Callable[..., None], *arguments: Any) -> None:
         """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.
         Raises RuntimeError if too much is being done already.
@@ -211,3 +206,8 @@ class Commands:
             name, data = arrived
             self._trainer.load_checkpoint(checkpoint.parse(data, name), name)
             self._replaced()
+
+
+def _alone(verb: Callable[[Content], None]) -> Handler:
+    """The same for a message without buffers."""
+    return lambda content, _: verb(content)

@@ -33,13 +33,15 @@ from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.league_policy import LEAGUE
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import page_protocol, page_training
+from dshq_widget.widget import page_protocol
 from dshq_widget.widget.commands import Commands
 from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
+from dshq_widget.widget.part import Ends, Part
+from dshq_widget.widget.parts import PARTS
 from dshq_widget.widget.plugins import plugin
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.quota import Quota, Rules
@@ -100,18 +102,22 @@ class DrillWidget(anywidget.AnyWidget):
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         rules = Rules.of()
-        self._in_page = hyper.get("engine") == "page"
-        if self._in_page:
-            hyper = {key: value for key, value in hyper.items() if key != "engine"}
-        self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
-        if self._in_page and (problem := page_training.why_not(self._trainer)):
+        self._parts = [part() for part in PARTS]
+        place = next((part for part in self._parts if part.engine and part.engine == hyper.get("engine")), Part())
+        self._trainer = Trainer(
+            drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, start=place.start, **hyper
+        )
+        try:
+            place.check(self._trainer)
+        except ConfigError:
             self._trainer.close()
-            raise ConfigError(f"engine=page cannot be used: {problem}")
+            raise
         if policy is not None:
             self._trainer.load(policy)
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._fence = Fence(functools.partial(self._outbox.log, "error"))
+        rules = rules if place.start is None else rules.elsewhere
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         elsewhere = self._trainer.played_by_process
         self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
@@ -140,6 +146,8 @@ class DrillWidget(anywidget.AnyWidget):
             page_file=self._page_file,
             pay_for=self.pay_for,
         )
+        ends = Ends(self._trainer, self._outbox, self._commands.beside, lambda: self._inbox.blocked)
+        self._commands.verbs |= {kind: verb for part in self._parts for kind, verb in part.join(ends).items()}
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence)
         comm_id = uuid.uuid4().hex
         super().__init__(
@@ -153,7 +161,7 @@ class DrillWidget(anywidget.AnyWidget):
             },
             show=show,
             policy=page_protocol.policy(self._sent_policy, bare=not self._page_plays),
-            config=page_protocol.config(self._trainer, self._in_page),
+            config=page_protocol.config(self._trainer),
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
@@ -165,8 +173,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
-        if not self._in_page:
-            self._trainer.prepare()
+        self._trainer.prepare()
         self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
@@ -185,12 +192,9 @@ class DrillWidget(anywidget.AnyWidget):
     # ---- training
 
     def train(self, **hyper: Any) -> None:
-        """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first.
-
-        Raises RuntimeError with `engine="page"`: there the page's own Train button starts it.
+        """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first. With
+        `engine="page"` it starts as soon as a page shows the widget.
         """
-        if self._in_page:
-            raise RuntimeError("this widget trains in the page (engine=page): press Train there")
         self._trainer.start(**hyper)
         self._refresh()
 
@@ -273,7 +277,11 @@ class DrillWidget(anywidget.AnyWidget):
         win_rate: float | None = None,
         return_mean: float | None = None,
     ) -> bool:
-        """Block the cell until training has reached a goal; Ctrl-C stops only the waiting. See Trainer.wait."""
+        """Block the cell until training has reached a goal; Ctrl-C stops only the waiting. See Trainer.wait. Raises
+        RuntimeError, too, with `engine="page"` where no page is there, or cannot be heard while a cell runs.
+        """
+        for part in self._parts:
+            part.check_wait()
         reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate, return_mean=return_mean)
         self._refresh()
         return reached
@@ -303,7 +311,8 @@ class DrillWidget(anywidget.AnyWidget):
     def _page_file(self, train: bool | None = None) -> bytes:
         """What `export_html` writes."""
         warn = functools.partial(self._outbox.log, "warning")
-        trainer = None if train is False else page_training.for_export(self._trainer, bool(train), warn)
+        made = (part.for_export(self._trainer, bool(train), warn) for part in self._parts if train is not False)
+        trainer = next((one for one in made if one), None)
         return self._document(trainer=trainer).encode()
 
     def embed(self) -> Embedded:
@@ -485,7 +494,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.seat = seat
             values = page_protocol.values(trainer)
             own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
-            new = {"values": values, "algorithm": own, "start": page_protocol.start(trainer, self._in_page)}
+            new = {"values": values, "algorithm": own, "start": page_protocol.start(trainer)}
             if any(self.config[key] != value for key, value in new.items()):
                 self.config = {**self.config, **new}
             now = time.monotonic()
@@ -541,6 +550,8 @@ class DrillWidget(anywidget.AnyWidget):
             self._outbox.wait(running)
             self._inbox.work()
             fine = step("watching the training time", lambda: self._quota.follow(time.monotonic()))
+            for part in self._parts:
+                fine &= step("following a feature", part.follow, time.monotonic())
             fine &= step("showing the training", self._refresh)
             fine &= step("sending to the page", self._outbox.send, running, self._swap_seconds(), self._frame)
             if not fine:

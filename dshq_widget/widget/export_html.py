@@ -107,7 +107,7 @@ def document(
     trainer: Mapping[str, Any] | None = None,
 ) -> str:
     """The whole HTML text; `script` is the bundle standalone.js. Text in the drill's names is escaped. `trainer`: what
-    page_training.py has `embedded`, for a page that trains by itself; not with `packed`.
+    in_page/parts.py has `embedded`, for a page that trains by itself; not with `packed`.
     """
     title = html.escape(state["drill"]["spec"]["title"])
     match = json.dumps(match_of(state, trainer is not None), separators=(",", ":"))

@@ -49,6 +49,8 @@ class Inbox:
         self._queue: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue(INBOX_MAX)
         self._bytes, self._counting = 0, threading.Lock()
         self._warned: set[str] = set()
+        self.blocked = False
+        """Whether the page's messages come on the main thread, and so wait while a cell runs there."""
 
     # ---- on any thread
 
@@ -78,6 +80,7 @@ class Inbox:
 
     def put_message(self, content: Any, buffers: Any) -> None:
         """The page sent a message."""
+        self.blocked = threading.current_thread() is threading.main_thread()
         self._put(functools.partial(self.take_message, content, buffers), held([content, buffers]))
 
     @property

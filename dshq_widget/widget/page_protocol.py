@@ -108,22 +108,22 @@ def values(trainer: Any) -> dict[str, Any]:
     return typed(trainer.config.to_json())
 
 
-def start(trainer: Any, in_page: bool) -> dict[str, Any]:
+def start(trainer: Any) -> dict[str, Any]:
     """What training may start from: `offered`, policies of the ladder, and `now`, the present choice: one of them, ""
     for an untrained network, None once something has been learned, or where nothing is offered.
     """
-    offered = () if in_page or trainer.played_by_process else ladder.rungs(trainer.drill.name)
+    offered = () if trainer.played_by_process else ladder.rungs(trainer.drill.name)
     return {"offered": list(offered), "now": trainer.start_from if offered else None}
 
 
-def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
-    """The settings of a Trainer, as the trait `config` has them: under `engine` where it trains (`in_page`: the browser
-    does, in its place), those that its algorithm shares with others, under `algorithm` its own, under `start` what it
-    may start from, and under `targets` whom it is to beat.
+def config(trainer: Any) -> dict[str, Any]:
+    """The settings of a Trainer, as the trait `config` has them: under `engine` where it trains, those that its
+    algorithm shares with others, under `algorithm` its own, under `start` what it may start from, and under `targets`
+    whom it is to beat.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
-        "engine": "page" if in_page else trainer.engine,
+        "engine": trainer.engine,
         "values": values(trainer),
         "schema": shown["schema"],
         "defaults": typed(shown["defaults"]),
@@ -135,7 +135,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
             "defaults": typed(shown["own_defaults"]),
             "curves": shown["curves"],
         },
-        "start": start(trainer, in_page),
+        "start": start(trainer),
         "targets": [dataclasses.asdict(target) for target in ladder.targets(trainer.drill.spec)],
     }
 

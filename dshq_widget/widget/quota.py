@@ -44,6 +44,11 @@ class Rules:
     """Address of the class league, "" for none."""
     token: str = dataclasses.field(default="", repr=False)
 
+    @property
+    def elsewhere(self) -> Rules:
+        """The same for training that takes none of the server's processors: without a limit."""
+        return dataclasses.replace(self, minutes=0.0)
+
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ) -> Rules:
         """Read the rules; raises ValueError for invalid minutes."""

@@ -119,12 +119,6 @@ export interface SavePage {
   type: "SAVE_PAGE";
 }
 
-export interface FetchTrainer {
-  type: "FETCH_TRAINER";
-  /** Whether this browser has relaxed SIMD. */
-  relaxed: boolean;
-}
-
 /** One part of a file; its bytes are the buffer. */
 export interface LoadPolicy {
   type: "LOAD_POLICY";
@@ -172,6 +166,27 @@ export interface ResumeRun {
 
 export interface SubmitPolicy {
   type: "SUBMIT_POLICY";
+}
+
+export interface FetchTrainer {
+  type: "FETCH_TRAINER";
+  /** Whether this browser has relaxed SIMD. */
+  relaxed: boolean;
+}
+
+/** This page can train: when it opens, and when one is wanted. The first one gets the run. */
+export interface LearnerOffered {
+  type: "LEARNER_OFFERED";
+  /** The page's number, a random one. */
+  learner: number;
+}
+
+/** Of the learner in that page, like `learner_to_kernel` (js/features/in_page/learner_link.ts). Weights of a POLICY, and a part of a file, are its buffer. */
+export interface FromLearner {
+  type: "FROM_LEARNER";
+  learner: number;
+  run: number;
+  message: Record<string, unknown>;
 }
 
 /** Imagine what comes after that tick. */
@@ -223,12 +238,6 @@ export interface PageFile {
   problem: string;
 }
 
-/** The worker's code, the learner's and the drill's module and the drill's WGSL are its buffers, unless there is a problem. */
-export interface Trainer {
-  type: "TRAINER";
-  problem: string;
-}
-
 export interface RewardChecked {
   type: "REWARD_CHECKED";
   line: string;
@@ -262,6 +271,26 @@ export interface DecideAgain {
   type: "DECIDE_AGAIN";
   page: number | null;
   plan: number | null;
+}
+
+/** The worker's code, the learner's and the drill's module and the drill's WGSL are its buffers, unless there is a problem. */
+export interface Trainer {
+  type: "TRAINER";
+  problem: string;
+}
+
+/** A run waits for a page to train in. */
+export interface LearnerWanted {
+  type: "LEARNER_WANTED";
+  run: number;
+}
+
+/** For the learner in that page: `START`, or a message of `kernel_to_learner`. Of START the newest policy's weights are a buffer, and the file to continue from, if there is one. */
+export interface ToLearner {
+  type: "TO_LEARNER";
+  learner: number;
+  run: number;
+  message: Record<string, unknown>;
 }
 
 /** Frames are its buffer. */
@@ -303,7 +332,6 @@ export type PageToKernel =
   | PageState
   | SavePolicy
   | SavePage
-  | FetchTrainer
   | LoadPolicy
   | RestoreHistory
   | Step
@@ -312,6 +340,9 @@ export type PageToKernel =
   | ExtendTraining
   | ResumeRun
   | SubmitPolicy
+  | FetchTrainer
+  | LearnerOffered
+  | FromLearner
   | Dream
   | EnterDream
   | DreamAct;
@@ -322,10 +353,12 @@ export type KernelToPage =
   | Log
   | PolicyFile
   | PageFile
-  | Trainer
   | RewardChecked
   | Frame
   | Decisions
   | DecideAgain
+  | Trainer
+  | LearnerWanted
+  | ToLearner
   | Imagined
   | Dreamt;

@@ -13,7 +13,6 @@ import type {
   Snapshot,
   Status,
 } from "./protocol";
-import type { TrainerPackage } from "./training";
 
 export interface Traits {
   comm_id: string; // of the widget's model: a notebook's output names it
@@ -50,8 +49,8 @@ export interface Model {
   widget_manager?: unknown;
   /** A page saved without its kernel: nothing listens, and nobody ever will. */
   readonly standalone?: boolean;
-  /** The trainer that such a page brings along. */
-  readonly trainerPackage?: Promise<TrainerPackage>;
+  /** The trainer that such a page brings along, as text. */
+  readonly trainer?: string;
   readonly trainedBy?: "kernel" | "page";
   /** What to do when the kernel is gone, where that is not to run a cell again. */
   readonly restart?: string;

@@ -133,10 +133,6 @@ export const CONTROLS = {
   "learning-pace": "Learning pace",
   "train": "Train",
   "stop": "Stop",
-  "train-in-page": "Train in this page",
-  "keep-policy": "Save policy",
-  "continue-kept": "Continue from it",
-  "discard-kept": "Discard it",
   "value-map": "Value map",
   "sight": "What it sees",
   "why": "Why that move?",
@@ -202,7 +198,11 @@ export const CONTROLS = {
   "imagine-again": "Imagine again",
   "dream-screen": "Dream to play in",
   "dream-enter": "Play inside the dream",
-  "dream-leave": "Leave the dream"
+  "dream-leave": "Leave the dream",
+  "train-in-page": "Train in this page",
+  "keep-policy": "Save policy",
+  "continue-kept": "Continue from it",
+  "discard-kept": "Discard it"
 } as const;
 
 export const SHOW_DEFAULTS = {

@@ -3,6 +3,7 @@ import { coach } from "./coach/page";
 import { dream } from "./dream/page";
 import { gate } from "./gate/page";
 import { ghost } from "./ghost/page";
+import { inPage } from "./in_page/page";
 import { league } from "./league/page";
 import type { PageFeature } from "./plug";
 import { search } from "./search/page";
@@ -14,4 +15,5 @@ export const PAGE_FEATURES: readonly PageFeature[] = Object.values<PageFeature>(
   ghost,
   coach,
   league,
+  inPage,
 });

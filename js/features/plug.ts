@@ -4,6 +4,7 @@
  *
  * Folder `features`: one folder per feature, whole: code, panels, style and tests. Core imports none of them, and they import no other.
  */
+import type { Model } from "../contract/model";
 import type { PanelName, ToPage, ToWorker } from "../contract/protocol";
 import type { Decider, Elsewhere, Substitute } from "../match/decider";
 import type { Policy } from "../match/policy";
@@ -16,11 +17,25 @@ import type { LinkKind } from "../session/link";
 export interface PageFeature {
   /** Between its panels, the kernel and the show worker; one per session. */
   readonly link?: LinkKind;
+  /** What stands between the kernel's model and the session; one per model, before there is a session. */
+  readonly between?: new (
+    base: Model,
+  ) => Between;
   readonly panels?: Readonly<Partial<Record<PanelName, Panel>>>;
   /** What the colours over the pitch mean while its map lies there, else null. Asked again at the event `map`. */
   readonly legend?: (session: PanelSession) => Legend | null;
   /** Keeps attributes `data-NAME` of the page's root, up to `signal`. */
   readonly attributes?: (session: PanelSession, set: (name: string, value: string) => void, signal: AbortSignal) => void;
+}
+
+export interface Between {
+  /** What the session takes for the kernel's model. */
+  readonly model: Model;
+  /** Whether the kernel is there, at each change. */
+  kernelIs(connected: boolean): void;
+  /** Stands above the match, up to `signal`; `set` sets an attribute `data-NAME` of the page's root. */
+  show(set: (name: string, value: string) => void, signal: AbortSignal): HTMLElement;
+  dispose(): void;
 }
 
 /** The meaning of the colours of a map. */

@@ -31,7 +31,6 @@ export function followKernel(session: Ends, screen: Screen | null, others: (mess
         return;
       case "POLICY_FILE":
       case "PAGE_FILE":
-      case "TRAINER":
         return; // whoever asked for it listens
       case "REWARD_CHECKED":
         events.emit("reward", message);

@@ -13,7 +13,7 @@ from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills, get
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.widget import page_training
+from dshq_widget.widget.in_page import parts
 from tests.harness.typescript import run
 
 SOURCE = """
@@ -101,7 +101,7 @@ def test_fresh_weights_are_as_large_as_pythons(page, name):
 @pytest.mark.parametrize("name", drills)
 def test_every_drill_is_trained_in_its_page(name):
     drill = compile_drill(get(name))
-    assert page_training.why_not(SimpleNamespace(drill=drill, lacks=lambda feature: "")) == ""
+    assert parts.why_not(SimpleNamespace(drill=drill, lacks=lambda feature: "")) == ""
 
 
 @pytest.mark.parametrize("name", REFUSED)

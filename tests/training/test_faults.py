@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import psutil
@@ -225,7 +226,8 @@ def test_starting_and_stopping_over_and_over_leaves_nothing_behind(cycles):
         with Trainer("cartpole", **SMALL) as trainer:
             trainer.start()
             assert trainer.wait(updates=1, progress=False)
-            child = trainer._control.processes.learner
+            processes: Any = trainer._control.processes
+            child = processes.learner
             trainer.stop()
             assert trainer.join(PATIENCE) and child.join(PATIENCE)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dshq_widget.contract.faces.coach import COACH
 from dshq_widget.contract.faces.dream import DREAM
 from dshq_widget.contract.faces.gate import GATE
+from dshq_widget.contract.faces.in_page import IN_PAGE
 from dshq_widget.contract.faces.league import LEAGUE
 
 FACES = (
@@ -14,4 +15,5 @@ FACES = (
     LEAGUE,
     GATE,
     DREAM,
+    IN_PAGE,
 )

@@ -3,7 +3,7 @@
 import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Traits } from "../../contract/model";
 import { CONTROLS } from "../../contract/tables";
-import { buildOffer } from "../../view/offer";
+import { buildOffer } from "../../features/in_page/offer";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
 import { featureControls } from "../harness/feature_controls";
 

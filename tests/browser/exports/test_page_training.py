@@ -11,6 +11,7 @@ import pytest
 
 from dshq_widget import DrillWidget, Trainer
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.evaluate import evaluate
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.exported_page import PATIENCE, Opened, train
 from tests.harness.browser.files import drop, saved
@@ -164,18 +165,28 @@ def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, 
 
 
 @pytest.mark.slow
-def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: OpenPage):
+def test_python_trains_in_the_page_as_in_a_process(plain_chromium, open_page: OpenPage, tmp_path):
     page, widget = begin(open_page, plain_chromium, CELL.format(more={"engine": "page"}))
     assert widget.attribute("trainer") == "page"
-    version = train(widget, 3)
-    assert page.kernel.run("print(w._trainer.status, w.config['engine'])").split() == ["idle", "page"]
-    widget.control("stop").click()
+    path = tmp_path / "learned.dshq"
+    said = page.kernel.run(f"w.train(); print(w.wait(updates=3), w.metrics['updates'] >= 3); w.save({str(path)!r})")
+    assert said.split() == ["True", "True"]
+    running = checkpoint.load(path)
+    assert running.version >= 3 and "adam_m" in running.state
+    assert 0 <= evaluate(running, episodes=64, seed=1)["return_mean"] <= 1
+    page.kernel.run("w.set_hyper(learning_rate=0.001)")
+    widget.wait_number("version", lambda version: version >= 3)
+
+    widget.control("stop").click()  # the page's button is the kernel's, too
     widget.wait_attribute("status", lambda status: status == "stopped")
-
-    def in_python() -> int:
-        return int(page.kernel.run("print(w._trainer.version)"))
-
-    widget.until(in_python, lambda found: found >= version, 60, "the run in Python")
+    assert "stopped at version" in page.kernel.run("print(w.status_text)")
+    version = train(widget, 1)
+    widget.page.reload()
+    widget = page.widget()
+    widget.wait_attribute("status", lambda status: status == "error", timeout=60)
+    assert "the page that trained was closed" in widget.root.inner_text()
+    assert widget.number("version") >= version - 1
+    train(widget, 2)
 
 
 OWN = '''

@@ -10,7 +10,7 @@ from pathlib import Path
 from dshq_widget import DrillWidget, Trainer
 from dshq_widget.cli import main
 from dshq_widget.system import form
-from dshq_widget.widget import page_training
+from dshq_widget.widget.in_page import parts
 from tests.harness.processes.faults import SMALL
 
 
@@ -33,7 +33,7 @@ def train_in_the_page(folder: Path) -> None:
     sent: list[dict] = []
     with DrillWidget("bandit", engine="page", policy=folder / "bandit.dshq") as widget:
         assert widget.config["engine"] == "page"
-        page_training.answer(widget._trainer, True, sent.append)
+        parts.answer(widget._trainer, True, sent.append)
     (message,) = sent
     assert message["problem"] == "" and len(message["buffers"]) == 4
 

@@ -11,9 +11,7 @@ export class SceneList {
 
   /** Adds a game's state, its bytes in hex. Throws an Error of one sentence. */
   add(state: string): void {
-    const bytes = Uint8Array.from(state.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-    const words = new Uint32Array(bytes.buffer.slice(0, bytes.length & ~3));
-    this.put(words);
+    this.put(wordsOf(state));
   }
 
   remove(key: string): void {
@@ -69,4 +67,10 @@ export class SceneList {
     }
     throw new Error(`The drill ${this.spec.name} has no field ${field}.`);
   }
+}
+
+/** A game's state from its bytes in hex. */
+export function wordsOf(state: string): Uint32Array {
+  const bytes = Uint8Array.from(state.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  return new Uint32Array(bytes.buffer.slice(0, bytes.length & ~3));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Model, Traits } from "../../contract/model";
-import type { PageToKernel } from "../../contract/protocol";
-import { type OwnTraits, PageModel } from "../../session/training/page_model";
+import type { Model, Traits } from "../../../contract/model";
+import type { PageToKernel } from "../../../contract/protocol";
+import { type OwnTraits, PageModel } from "../page_model";
 
 type Handler = (...values: never[]) => void;
 

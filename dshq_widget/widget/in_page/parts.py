@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dshq_widget.contract import messages
+from dshq_widget.contract.faces import in_page
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
@@ -85,7 +85,7 @@ def answer(trainer: Trainer, relaxed: bool, send: Callable[[dict[str, Any]], Non
             buffers = list(parts(trainer.drill, relaxed))
         except Exception as error:  # whatever it is, the page waits for an answer
             problem = f"this page cannot train by itself: {sentence(error)}"
-    send(messages.Trainer(problem).to_json(buffers))
+    send(in_page.Trainer(problem).to_json(buffers))
 
 
 def code() -> bytes:

@@ -1,9 +1,8 @@
 // @vitest-environment happy-dom
 /** When a page offers to train by itself. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PageModel } from "../../session/training/page_model";
-import { PageTraining } from "../../session/training/page_training";
-import { FakeModel, row } from "../harness/fakes";
+import { FakeModel, row } from "../../../tests/harness/fakes";
+import { PageTraining } from "../page_training";
 
 let model: FakeModel;
 let training: PageTraining;
@@ -11,7 +10,7 @@ let training: PageTraining;
 beforeEach(async () => {
   vi.useFakeTimers();
   model = new FakeModel({ status: "training" });
-  training = new PageTraining(model, new PageModel(model));
+  training = new PageTraining(model);
   await vi.advanceTimersByTimeAsync(6000); // it asks for the trainer once the kernel trains
   const parts = Array.from({ length: 4 }, () => new DataView(new ArrayBuffer(4)));
   model.fire("msg:custom", { type: "TRAINER", problem: "" }, parts);

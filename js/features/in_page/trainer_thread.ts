@@ -10,11 +10,15 @@ export class TrainerThread {
   private readonly workers: Worker[] = [];
   private readonly ports: MessagePort[] = [];
 
-  constructor(code: string, receive: (message: FromTrainer) => void, lanes = 0) {
+  constructor(
+    code: string,
+    public receive: (message: FromTrainer) => void,
+    lanes = 0,
+  ) {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     const failed = (event: ErrorEvent) => {
       event.preventDefault();
-      receive({ type: "FAILED", text: event.message || REFUSED });
+      this.receive({ type: "FAILED", text: event.message || REFUSED });
     };
     try {
       for (let k = 0; k <= lanes; k++) {
@@ -23,9 +27,9 @@ export class TrainerThread {
         worker.onerror = failed;
         if (k > 0) this.connect(worker);
       }
-      this.workers[0]!.onmessage = ({ data }: MessageEvent<FromTrainer>) => receive(data);
+      this.workers[0]!.onmessage = ({ data }: MessageEvent<FromTrainer>) => this.receive(data);
     } catch {
-      queueMicrotask(() => receive({ type: "FAILED", text: REFUSED }));
+      queueMicrotask(() => this.receive({ type: "FAILED", text: REFUSED }));
     }
   }
 

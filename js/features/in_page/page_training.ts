@@ -1,20 +1,23 @@
 /**
- * When a page trains by itself, and what it offers: at once in an exported page and with `engine="page"`; else, when the kernel
- * is gone or hardly gets on, on request. A run that the browser kept is offered to whoever trains now.
+ * When a page trains, and what it offers: by itself at once in an exported page, and on request when the kernel is gone or hardly gets on;
+ * for the kernel with `engine="page"`. A run that the browser kept is offered to whoever trains now.
  */
 import { listen, type Model } from "../../contract/model";
-import type { KernelToPage, PageToKernel } from "../../contract/protocol";
+import type { KernelToPage } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
-import type { OwnTraits, PageModel } from "./page_model";
-import { TRAINERS } from "./page_model";
+import type { Between } from "../plug";
+import { LearnerLink } from "./learner_link";
+import { buildOffer } from "./offer";
+import { type OwnTraits, PageModel, TRAINERS } from "./page_model";
 import { PageTrainer, packPolicy } from "./page_trainer";
+import { pieces } from "./pieces";
 import { hasRelaxedSimd } from "./relaxed_simd";
+import { trainerOf } from "./saved";
 import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
 
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
 const STARVED = 0.25; // processors of the kernel's learner, with which a page is likely the faster one
 const STARVED_ROWS = 5; // in a row, before that is said
-const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
 
 type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
 
@@ -24,10 +27,12 @@ export interface Offer {
   actions: { control: OfferControl; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
 }
 
-export class PageTraining {
+export class PageTraining implements Between {
+  readonly model: PageModel;
   /** What is offered now. */
   offer: Offer | null = null;
   private trainer: PageTrainer | null = null;
+  private learner: LearnerLink | null = null; // for runs of the kernel
   private fetched: Promise<TrainerPackage> | null = null;
   /** Whether the trainer is in this page. */
   ready = false;
@@ -37,18 +42,21 @@ export class PageTraining {
   private kept: Kept | null = null;
   private readonly ending = new AbortController();
 
-  constructor(
-    private readonly base: Model,
-    private readonly model: PageModel,
-  ) {
+  constructor(private readonly base: Model) {
+    this.model = new PageModel(base);
     const drill = base.get("drill");
     if (!drill || drill.spec.pictures) return;
     const { signal } = this.ending;
-    if (base.trainerPackage) {
-      this.fetched = base.trainerPackage;
+    if (base.trainer) {
+      this.fetched = trainerOf(base.trainer);
       this.takeOver();
-    } else if (base.get("config")?.engine === "page") this.takeOver();
-    else if (!base.standalone) {
+    } else if (base.get("config")?.engine === "page") {
+      const fresh = () => {
+        this.fetched = null; // other rewards are other modules
+        return this.fetch();
+      };
+      this.learner = new LearnerLink(base, fresh, signal);
+    } else if (!base.standalone) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const follow = () => {
         if (base.get("status") !== "training" || timer !== undefined) return;
@@ -83,7 +91,7 @@ export class PageTraining {
 
   /** The kernel is gone, or is back. What it learned stays in the browser. */
   kernelIs(connected: boolean): void {
-    const died = this.ready && !this.lost && !connected && !this.trainer;
+    const died = this.ready && !this.lost && !connected && !this.trainer && !this.learner?.running; // a run is kept as a whole
     this.lost = !connected;
     this.offerAgain();
     if (died) void this.keepPlaying().catch(() => undefined); // the browser may refuse to keep anything
@@ -108,6 +116,13 @@ export class PageTraining {
     signal.addEventListener("abort", () => this.followers.delete(changed), { once: true });
   }
 
+  show(set: (name: string, value: string) => void, signal: AbortSignal): HTMLElement {
+    const ready = () => set("trainer-ready", String(this.ready));
+    this.onOffer(ready, signal);
+    ready();
+    return buildOffer(this, signal);
+  }
+
   dispose(): void {
     this.ending.abort();
     this.trainer?.dispose();
@@ -116,17 +131,22 @@ export class PageTraining {
   private takeOver(): void {
     const drill = this.base.get("drill")!;
     const { model, base } = this;
+    const running = this.learner?.release() ?? null;
     const own = Object.fromEntries(TRAINERS.map((name) => [name, base.get(name)])) as unknown as OwnTraits;
     this.trainer = new PageTrainer(
       model,
       drill,
       () => this.fetch(),
       (file) => this.handBack(file),
+      running,
     );
     const stopped = (own.policy?.version ?? 0) > 0;
     const config = { ...own.config, start: undefined }; // the ladder is the kernel's
-    const fresh: Partial<OwnTraits> = { status: stopped ? "stopped" : "idle", status_text: stopped ? `at version ${own.policy!.version}` : "", error: "" };
-    model.takeOver({ ...own, ...fresh, config, paused: false, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));
+    const rests: Partial<OwnTraits> = {
+      ...{ status: stopped ? "stopped" : "idle", status_text: stopped ? `at version ${own.policy!.version}` : "" },
+      ...{ error: "", paused: false },
+    };
+    model.takeOver({ ...own, ...(running ? {} : rests), config, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));
     this.lost = false;
     this.offerAgain();
   }
@@ -140,7 +160,7 @@ export class PageTraining {
         this.offerAgain();
       },
       () => {
-        if (!this.base.trainerPackage) this.fetched = null; // a kernel may be asked again
+        if (!this.base.trainer) this.fetched = null; // a kernel may be asked again
       },
     );
     return this.fetched;
@@ -173,10 +193,7 @@ export class PageTraining {
   private handBack(file: Uint8Array): void {
     if (this.base.standalone || this.lost) return;
     const name = "the page's run";
-    for (const [part, piece] of pieces(file).entries()) {
-      const message: PageToKernel = { type: "LOAD_POLICY", name, part, parts: Math.max(1, Math.ceil(file.length / PART_BYTES)) };
-      this.base.send(message, undefined, [piece]);
-    }
+    for (const { part, parts, bytes } of pieces(file)) this.base.send({ type: "LOAD_POLICY", name, part, parts }, undefined, [bytes]);
   }
 
   private async continueKept(kept: Kept): Promise<void> {
@@ -218,8 +235,4 @@ export class PageTraining {
     await forgetRun(this.base.get("drill")!.spec.rules_hash);
     this.offerAgain();
   }
-}
-
-function pieces(file: Uint8Array): ArrayBuffer[] {
-  return Array.from({ length: Math.max(1, Math.ceil(file.length / PART_BYTES)) }, (_, k) => file.slice(k * PART_BYTES, (k + 1) * PART_BYTES).buffer);
 }

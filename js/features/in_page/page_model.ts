@@ -13,6 +13,7 @@ export type OwnTraits = Pick<Traits, (typeof TRAINERS)[number]>;
 /** True: the message was for the trainer in the page. */
 export type Receive = (message: PageToKernel, buffers: readonly ArrayBuffer[]) => boolean;
 
+const OWN_MESSAGES: readonly string[] = ["TRAINER", "LEARNER_WANTED", "TO_LEARNER"]; // for PageTraining, which hears them from the kernel's model
 const OWN_EVENTS = new Set<string>([...TRAINERS.map((name) => `change:${name}`), "msg:custom", "comm:close"]);
 
 export class PageModel implements Model {
@@ -25,7 +26,7 @@ export class PageModel implements Model {
 
   /** Who trains: what the page shows in `data-trainer`. */
   get trainedBy(): "page" | "kernel" {
-    return this.own ? "page" : "kernel";
+    return this.own || this.base.get("config")?.engine === "page" ? "page" : "kernel";
   }
 
   get standalone(): boolean {
@@ -77,6 +78,8 @@ export class PageModel implements Model {
   on(event: string, handler: Handler): void {
     this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(handler));
     const heard = (...values: never[]) => {
+      const [message] = values as { type?: string }[];
+      if (event === "msg:custom" && OWN_MESSAGES.includes(message?.type ?? "")) return;
       if (!this.own || !OWN_EVENTS.has(event)) handler(...values);
     };
     this.heard.set(handler, heard);

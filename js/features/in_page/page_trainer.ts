@@ -6,15 +6,14 @@ import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { MACHINE_METRICS, SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
-import { checkSetting, namesFor } from "../settings_check";
+import { checkSetting, namesFor } from "../../session/settings_check";
 import type { PageModel } from "./page_model";
+import { RunKeeper } from "./run_keeper";
 import { SceneList } from "./scene_list";
-import { forgetRun, type Kept, keepRun } from "./storage";
+import { forgetRun } from "./storage";
 import { ask, laneCount, TrainerThread } from "./trainer_thread";
 
 const HEARTBEAT_MS = 1_000;
-const KEEP_FIRST_MS = 2_000; // after training began, what was learned is kept for the first time
-const KEEP_MS = 5_000; // then at least this often
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
 
@@ -27,11 +26,10 @@ export class PageTrainer {
   private rows: Record<string, number>[] = [];
   private swappedAt = Number.NEGATIVE_INFINITY;
   private waiting: TrainedPolicy | null = null; // published, not yet sent to the match
-  private keepAt = Number.POSITIVE_INFINITY; // ms, when the run is to be kept next
-  private keeping = false;
   private saves = 0; // files that a person has asked for
   private upload: ArrayBuffer[] = [];
   private readonly scenes: SceneList;
+  private readonly keeper: RunKeeper;
   private readonly timer: ReturnType<typeof setInterval>;
 
   constructor(
@@ -39,8 +37,15 @@ export class PageTrainer {
     private readonly drill: DrillTrait,
     private readonly fetch: () => Promise<TrainerPackage>,
     private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
+    running: TrainerThread | null = null, // a run that goes on here
   ) {
     this.scenes = new SceneList(drill.spec);
+    this.keeper = new RunKeeper(drill.spec);
+    this.thread = running;
+    if (running) {
+      running.receive = (message) => this.hear(message);
+      this.keeper.begin();
+    }
     this.timer = setInterval(() => this.beat(), HEARTBEAT_MS / 4);
   }
 
@@ -206,7 +211,7 @@ export class PageTrainer {
     const { model } = this;
     switch (message.type) {
       case "PHASE":
-        if (model.get("status") === "starting") this.keepAt = performance.now() + KEEP_FIRST_MS;
+        if (model.get("status") === "starting") this.keeper.begin();
         if (model.get("status") !== "stopping") this.say("training", message.text);
         return;
       case "POLICY":
@@ -232,7 +237,7 @@ export class PageTrainer {
           this.saves -= 1;
           this.download(message.file, message.version);
         }
-        this.keep(message);
+        this.keeper.keep(message);
         return;
       case "STOPPED":
         this.file = message.file;
@@ -241,7 +246,7 @@ export class PageTrainer {
         model.set("paused", false);
         this.say("stopped", `at version ${message.version}`);
         this.finished(message.file);
-        this.keep(message);
+        this.keeper.keep(message);
         return;
       case "FAILED":
         this.fail(message.text);
@@ -334,15 +339,9 @@ export class PageTrainer {
   private endThread(): void {
     this.thread?.end();
     this.thread = null;
-    this.keepAt = Number.POSITIVE_INFINITY;
+    this.keeper.end();
     this.saves = 0;
     this.waiting = null;
-  }
-
-  private keep({ file, version }: { file: Uint8Array; version: number }): void {
-    const kept: Kept = { drill: this.drill.spec.name, version, savedAt: Date.now(), file };
-    this.keeping = false;
-    if (version > 0) void keepRun(this.drill.spec.rules_hash, kept);
   }
 
   /** Signs of life, policies that had to wait, and the run kept in the browser. */
@@ -350,10 +349,7 @@ export class PageTrainer {
     if (!this.thread) return;
     this.swap();
     this.model.set("seq", this.model.get("seq") + 1);
-    if (this.keeping || performance.now() < this.keepAt) return;
-    this.keeping = true;
-    this.keepAt = performance.now() + KEEP_MS;
-    this.thread.post({ type: "SAVE" });
+    if (this.keeper.due()) this.thread.post({ type: "SAVE" });
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keyOf } from "../../session/training/storage";
+import { keyOf } from "../storage";
 
 test("a run is kept for whose server it is, and so offered to nobody else", () => {
   expect(keyOf("0123", "/user/ada/lab/tree/work")).toBe("ada/0123");

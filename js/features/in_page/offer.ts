@@ -1,6 +1,7 @@
 /** What the page offers about training by itself: a sentence and its buttons, above the match. */
-import type { PageTraining } from "../session/training/page_training";
-import { button, download, h } from "../ui/dom";
+
+import { button, download, h } from "../../ui/dom";
+import type { PageTraining } from "./page_training";
 
 export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLElement {
   const element = h("div", { class: "offer", role: "status", "aria-live": "polite" });

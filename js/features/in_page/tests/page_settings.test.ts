@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ConfigSchemaEntry, DrillSpec } from "../../contract/protocol";
-import { checkSetting } from "../../session/settings_check";
-import { SceneList } from "../../session/training/scene_list";
+import type { ConfigSchemaEntry, DrillSpec } from "../../../contract/protocol";
+import { checkSetting } from "../../../session/settings_check";
+import { SceneList } from "../scene_list";
 
 const entry = (kind: string, more: Partial<ConfigSchemaEntry> = {}): ConfigSchemaEntry => ({ label: "", help: "", unit: "", kind, effect: "now", ...more });
 

@@ -1,0 +1,136 @@
+// @vitest-environment happy-dom
+/** A run that a kernel steers in this page. Its worker is the test. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { FromTrainer, ToTrainer } from "../../../contract/training";
+import { config, FakeModel, spec } from "../../../tests/harness/fakes";
+import { PageTraining } from "../page_training";
+
+class Learner {
+  static all: Learner[] = [];
+  readonly heard: ToTrainer[] = [];
+  ended = false;
+  onmessage: ((event: { data: FromTrainer }) => void) | null = null;
+  constructor() {
+    Learner.all.push(this);
+  }
+  postMessage(message: ToTrainer): void {
+    this.heard.push(message);
+  }
+  terminate(): void {
+    this.ended = true;
+  }
+  says(message: FromTrainer): void {
+    this.onmessage?.({ data: message });
+  }
+}
+
+let model: FakeModel;
+let training: PageTraining;
+const view = (...bytes: number[]) => new DataView(Uint8Array.from(bytes).buffer);
+const spoken = () => model.sentOf("FROM_LEARNER").map(({ message }) => message as { type: string });
+const number = () => model.sentOf("LEARNER_OFFERED")[0]!.learner;
+const order = (message: Record<string, unknown>, run = 1, buffers: DataView[] = []) =>
+  model.fire("msg:custom", { type: "TO_LEARNER", learner: number(), run, message }, buffers);
+const policy = { version: 2, step: 20, layers: [4, 7], activation: "tanh" as const };
+
+async function begin(): Promise<Learner> {
+  const start = { type: "START", spec, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: ["01000000"], paused: false, asked: 0, policy };
+  order(start, 1, [view(0, 0, 128, 63), view(9)]);
+  model.fire(
+    "msg:custom",
+    { type: "TRAINER", problem: "" },
+    Array.from({ length: 4 }, () => view(0)),
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  return Learner.all[0]!;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("Worker", Learner);
+  Learner.all = [];
+  model = new FakeModel({ config: { ...config, engine: "page" } });
+  training = new PageTraining(model);
+});
+afterEach(() => {
+  training.dispose();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+test("a page offers itself when it opens and when one is wanted, and says that it trains", () => {
+  expect(training.model.trainedBy).toBe("page");
+  model.fire("msg:custom", { type: "LEARNER_WANTED", run: 1 });
+  expect(model.sentOf("LEARNER_OFFERED").map(({ learner }) => learner)).toEqual([number(), number()]);
+});
+
+test("orders reach the worker, and what it says the kernel", async () => {
+  const learner = await begin();
+  const [start] = learner.heard as Extract<ToTrainer, { type: "START" }>[];
+  expect(start!.policy).toEqual({ ...policy, weights: Float32Array.of(1) });
+  expect([[...start!.file!], [...start!.scenes[0]!]]).toEqual([[9], [1]]);
+  order({ type: "SET_HYPER", key: "learning_rate", value: 0.1 });
+  expect(learner.heard.at(-1)).toEqual({ type: "SET_HYPER", key: "learning_rate", value: 0.1 });
+
+  learner.says({ type: "PHASE", text: "training here" });
+  learner.says({ type: "POLICY", ...policy, version: 3, weights: Float32Array.of(2) });
+  learner.says({ type: "POLICY", ...policy, version: 4, weights: Float32Array.of(3) });
+  learner.says({ type: "METRICS", values: { updates: 2 } });
+  expect(spoken()).toEqual([
+    { type: "PHASE", text: "training here" },
+    { type: "POLICY", version: 3, step: 20 },
+    { type: "METRICS", values: { updates: 2 } },
+  ]);
+  await vi.advanceTimersByTimeAsync(1200); // a swap interval
+  expect(spoken().at(-1)).toEqual({ type: "POLICY", version: 4, step: 20 });
+});
+
+test("files go to the kernel where it asked for them, and at the end with the last policy", async () => {
+  const learner = await begin();
+  learner.says({ type: "PHASE", text: "training here" });
+  await vi.advanceTimersByTimeAsync(2500); // the run is kept in the browser
+  expect(learner.heard.at(-1)).toEqual({ type: "SAVE" });
+  learner.says({ type: "SAVED", version: 3, file: Uint8Array.of(1) });
+  expect(spoken().filter(({ type }) => type === "FILE")).toEqual([]);
+  order({ type: "SAVE", path: "/somewhere" });
+  expect(learner.heard.at(-1)).toEqual({ type: "SAVE" });
+  learner.says({ type: "SAVED", version: 3, file: Uint8Array.of(1) });
+  expect(spoken().at(-1)).toEqual({ type: "FILE", part: 0, parts: 1, ended: false });
+
+  order({ type: "STOP" });
+  learner.says({ type: "POLICY", ...policy, version: 4, weights: Float32Array.of(2) });
+  learner.says({ type: "POLICY", ...policy, version: 5, weights: Float32Array.of(3) });
+  learner.says({ type: "STOPPED", version: 5, file: Uint8Array.of(1) });
+  expect(spoken().slice(-2)).toEqual([
+    { type: "POLICY", version: 5, step: 20 },
+    { type: "FILE", part: 0, parts: 1, ended: true },
+  ]);
+  expect(learner.ended).toBe(true);
+});
+
+test("a page that leaves says so, one that cannot train says why, and one that is quiet shows that it is there", async () => {
+  const learner = await begin();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(spoken().filter(({ type }) => type === "BEAT").length).toBeGreaterThan(0);
+  dispatchEvent(new Event("pagehide"));
+  expect([spoken().at(-1), learner.ended]).toEqual([{ type: "LEFT" }, true]);
+
+  order({ type: "START", spec, values: {}, metrics: {}, scenes: [], paused: false, asked: 0, policy }, 2);
+  model.fire("msg:custom", { type: "TRAINER", problem: "No compiler." }, []);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(spoken().at(-1)).toEqual({ type: "FAILED", text: "No compiler." });
+});
+
+test("without its kernel the run goes on in this page when a person wants it", async () => {
+  const learner = await begin();
+  learner.says({ type: "PHASE", text: "training here" });
+  model.set("status", "training");
+  training.kernelIs(false);
+  await training.offer!.actions[0]!.act();
+  const said = spoken().length;
+  learner.says({ type: "METRICS", values: { updates: 9 } });
+  expect([training.model.get("status"), training.model.get("metrics")]).toEqual(["training", { updates: 9 }]);
+  expect([learner.ended, spoken().length]).toEqual([false, said]);
+  training.model.send({ type: "STOP_TRAINING" });
+  expect(learner.heard.at(-1)).toEqual({ type: "STOP" });
+});

@@ -1,0 +1,220 @@
+"""Runs with `engine="page"`: the kernel's side, with a page that is the test."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dshq_widget import Trainer
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.policy import checkpoint
+from dshq_widget.widget.in_page import run as in_page
+from tests.harness.browser.recorded_widget import until
+
+LEARNER = 7
+
+
+class FakePage:
+    """A page whose learner does what the test says. It speaks on a thread of its own, as in JupyterLab."""
+
+    def __init__(self, widget: Any):
+        self.widget, self.comm = widget, widget.comm
+        self.run = 0
+
+    def say(self, content: dict[str, Any], *buffers: bytes) -> None:
+        message = {"method": "custom", "content": content}
+        thread = threading.Thread(
+            target=self.comm.handle_msg, args=({"content": {"data": message}, "buffers": list(buffers)},)
+        )
+        thread.start()
+        thread.join()
+
+    def offer(self, learner: int = LEARNER) -> None:
+        self.say({"type": "LEARNER_OFFERED", "learner": learner})
+
+    def learner(self, message: dict[str, Any], *buffers: bytes, learner: int = LEARNER) -> None:
+        self.say({"type": "FROM_LEARNER", "learner": learner, "run": self.run, "message": message}, *buffers)
+
+    def orders(self, kind: str) -> list[dict[str, Any]]:
+        sent = [content for content in self.comm.customs("TO_LEARNER") if content["run"] == self.run]
+        return [content["message"] for content in sent if content["message"]["type"] == kind]
+
+    def ordered(self, kind: str, count: int = 1) -> dict[str, Any]:
+        until(lambda: len(self.orders(kind)) >= count)
+        return self.orders(kind)[-1]
+
+    def begin(self) -> dict[str, Any]:
+        """Offer to train, take the run and say that it trains; returns its START."""
+        self.run += 1
+        self.offer()
+        order = self.ordered("START")
+        self.learner({"type": "PHASE", "text": "training in this page"})
+        until(lambda: self.widget.status == "training")
+        return order
+
+    def learned(self, version: int, **metrics: float) -> np.ndarray:
+        weights = np.full(self.widget._trainer.latest_policy().weights.shape, version / 100, np.float32)
+        self.learner({"type": "POLICY", "version": version, "step": 10 * version}, weights.tobytes())
+        self.learner({"type": "METRICS", "values": {"updates": version, "agent_steps": 10 * version, **metrics}})
+        return weights
+
+    def file(self) -> bytes:
+        """The run as a page would write it."""
+        return self.widget._trainer.policy_file()
+
+    def stops(self) -> None:
+        self.ordered("STOP")
+        self.learner({"type": "FILE", "part": 0, "parts": 1, "ended": True}, self.file())
+        until(lambda: self.widget.status == "stopped")
+
+
+@pytest.fixture
+def page(make: Callable[..., Any]) -> FakePage:
+    return FakePage(make("bandit", engine="page", seed=4))
+
+
+def test_a_run_is_started_steered_and_stopped_in_the_page(page, tmp_path):
+    w = page.widget
+    assert w.config["engine"] == "page" and w.status == "idle"
+    w.train(learning_rate=0.01)
+    assert w.status == "starting"
+    order = page.begin()
+    assert order["values"]["learning_rate"] == 0.01 and order["policy"]["version"] == 0 and not order["paused"]
+    weights = page.learned(5, return_mean=0.5)
+    until(lambda: w._trainer.version == 5)
+    assert w.wait(updates=5) and w.metrics["return_mean"] == 0.5 and w.history[-1]["updates"] == 5
+    np.testing.assert_array_equal(w._trainer.latest_policy().weights, weights)
+
+    w.set_hyper(learning_rate=0.002)
+    assert page.ordered("SET_HYPER") == {"type": "SET_HYPER", "key": "learning_rate", "value": 0.002}
+    w.pause_training()
+    page.ordered("PAUSE_TRAINING")
+    assert w.paused
+    w.next_update()
+    page.ordered("NEXT_UPDATE")
+    w.resume_training()
+    page.ordered("RESUME_TRAINING")
+
+    path, saving = tmp_path / "learned.dshq", threading.Thread(target=lambda: w.save(tmp_path / "learned.dshq"))
+    saving.start()
+    page.ordered("SAVE")
+    page.learner({"type": "FILE", "part": 0, "parts": 1, "ended": False}, page.file())
+    saving.join()
+    assert checkpoint.load(path).version == 5
+
+    w.stop()
+    page.stops()
+    assert w.status_text == "stopped at version 5"
+    w.train()
+    assert page.begin()["policy"]["version"] == 5  # it goes on where it ended
+
+
+def test_one_update_at_a_time(page):
+    page.widget.next_update()
+    order = page.begin()
+    assert (order["paused"], order["asked"]) == (True, 1)
+
+
+def test_without_a_page_it_says_what_to_do_and_starts_when_one_opens(page, monkeypatch):
+    monkeypatch.setattr(in_page, "OFFER_SECONDS", 0.0)
+    page.widget.train()
+    until(lambda: page.widget.status_text == in_page.NO_PAGE)
+    assert page.widget.status == "starting"
+    with pytest.raises(RuntimeError, match="no page shows this widget"):
+        page.widget.wait(updates=1)
+    page.begin()
+
+
+def test_stopping_before_there_is_a_page(page):
+    page.widget.train()
+    page.widget.stop()
+    until(lambda: page.widget.status == "stopped")
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (lambda page, patch: page.learner({"type": "LEFT"}), in_page.CLOSED),
+        (lambda page, patch: patch(in_page, "SILENT_SECONDS", 0.0), "the page that trained has not been heard of for"),
+        (lambda page, patch: page.learner({"type": "FAILED", "text": "No memory."}), "No memory."),
+    ],
+    ids=["closed", "silent", "failed"],
+)
+def test_a_page_that_ends_leaves_a_sentence_and_its_last_version(page, monkeypatch, what, said):
+    page.widget.train()
+    page.begin()
+    page.learned(3)
+    what(page, monkeypatch.setattr)
+    until(lambda: page.widget.status == "error")
+    assert page.widget.error.startswith(said) and page.widget._trainer.version == 3
+    monkeypatch.undo()
+
+
+def test_only_the_page_that_trains_is_heard(page):
+    page.widget.train()
+    page.begin()
+    page.offer(8)
+    page.learner({"type": "METRICS", "values": {"updates": 99}}, learner=8)
+    told = until(lambda: [one for one in page.comm.customs("TO_LEARNER") if one["learner"] == 8])
+    assert [one["message"]["type"] for one in told] == ["STOP"] and page.widget.metrics == {}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "POLICY", "version": -1, "step": 0},
+        {"type": "POLICY", "version": 1, "step": 0},
+        {"type": "METRICS", "values": 3},
+        {"type": "LEAGUE", "rows": [{"name": "v1"}]},
+        {"type": "SCENES", "rows": "none"},
+        {"type": "FILE", "part": 0, "parts": 1, "ended": True},
+        {"type": "NONSENSE"},
+        None,
+    ],
+)
+def test_nonsense_of_a_learner_changes_nothing(page, message):
+    page.widget.train()
+    page.begin()
+    page.learner(message, b"junk")
+    until(lambda: page.comm.customs("LOG"))
+    assert page.widget.status == "training" and page.widget._trainer.version == 0
+
+
+def test_a_league_of_the_page_is_shown(page):
+    page.widget.train()
+    page.begin()
+    rated = {"elo": 1000, "elo_low": 900, "elo_high": 1100, "rank": 1}
+    snapshot = {
+        "name": "v3",
+        "pinned": False,
+        "version": 3,
+        "step": 30,
+        "champion": True,
+        "against": {"random": [2, 4]},
+    }
+    rows = [{**rated, **snapshot}, {"name": "random", "pinned": True, "against": {}, **rated}]
+    page.learner({"type": "LEAGUE", "rows": rows})
+    until(lambda: [row["name"] for row in page.widget.league] == ["v3", "random"])
+
+
+def test_a_server_does_not_count_what_a_page_trains(make, monkeypatch):
+    monkeypatch.setenv("DSHQ_TRAINING_MINUTES", "1")
+    assert make("bandit").seat["minutes"] == 1
+    assert make("bandit", engine="page").seat == {}
+
+
+def test_where_it_cannot_train_is_a_sentence(make):
+    with pytest.raises(ValueError, match="gate does not train in the page"):
+        make("territory", engine="page")
+    with pytest.raises(ConfigError, match="here is none: use DrillWidget"):
+        Trainer("bandit", engine="page")
+
+
+def test_a_cell_that_blocks_the_pages_messages_does_not_wait_for_them(page):
+    page.widget.train()
+    page.begin()
+    page.comm.say({"type": "ACK", "seq": 0})  # on the thread that runs cells
+    with pytest.raises(RuntimeError, match="messages wait until this cell ends"):
+        page.widget.wait(updates=10)
