@@ -16,7 +16,7 @@ from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.fence import sentence
 
-CODE = Path(__file__).parents[1] / "static" / "trainer.js"
+CODE = Path(__file__).parents[2] / "static" / "trainer.js"
 
 
 def why_not(trainer: Trainer) -> str:

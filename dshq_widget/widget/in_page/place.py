@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.in_page import parts
 from dshq_widget.widget.in_page.run import NO_PAGE, PageRun
 from dshq_widget.widget.part import Ends, Handler, Part
+from dshq_widget.widget.sender import POLL_SECONDS
 
 BLOCKED = (
     "the page's messages wait until this cell ends, so a cell cannot wait for what the page learns: look at w.status "
@@ -49,14 +51,18 @@ class InPage(Part):
             self._run.follow(now)
 
     def check_wait(self) -> None:
-        """Raises RuntimeError where no page is there, or none is heard before the cell ends."""
+        """Gives a page the time to offer itself. Raises RuntimeError where none does, or none is heard before the cell
+        ends.
+        """
         run = self._run
         if run is None or run.over:
             return
-        if run.learner is None:
-            raise RuntimeError(NO_PAGE)
         if self._ends is not None and self._ends.blocked():
             raise RuntimeError(BLOCKED)
+        while run.learner is None and not run.over:
+            if run.asked:
+                raise RuntimeError(NO_PAGE)
+            time.sleep(POLL_SECONDS)
 
     def for_export(self, trainer: Trainer, needed: bool, warn: Callable[[str], None]) -> Mapping[str, Any] | None:
         return parts.for_export(trainer, needed, warn)

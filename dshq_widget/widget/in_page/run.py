@@ -65,7 +65,9 @@ class PageRun:
         self._early: list[dict[str, Any]] = []  # said before there was a page
         self._saves: list[str] = []  # files that the learner was asked for
         self._upload = page_protocol.Upload()
-        self._training, self._asked = False, False  # whether a person was asked to show the widget
+        self.asked = False
+        """Whether a person was asked for a page, since none had offered itself for a while."""
+        self._training = False
         self._begun = self._heard = self._saved = time.monotonic()
         self._ends_at = math.inf
 
@@ -148,8 +150,8 @@ class PageRun:
             raise ValueError(f"FROM_LEARNER has a message of unknown type {kind!r:.40}")
 
     def _ask_for_a_page(self, now: float) -> None:
-        if not self._asked and now - self._begun >= OFFER_SECONDS:
-            self._asked = True
+        if not self.asked and now - self._begun >= OFFER_SECONDS:
+            self.asked = True
             self._say({"type": "PHASE", "phase": "starting", "text": NO_PAGE})
             self._say({"type": "WARNING", "text": NO_PAGE})
 
