@@ -19,7 +19,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE_MAJOR = 20  # package.json, "engines"
-BUNDLE = tuple(f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js"))
+BUNDLE = (
+    "dshq_widget/static/widget.js",
+    "dshq_widget/static/widget.css",
+    "dshq_widget/static/compute.js",
+    "dshq_widget/static/trainer.js",
+)
 SOURCES = ("js", "package.json", "package-lock.json")
 NUMBA = "0.68"  # the newest series of kernels/dshq_kernels/simd/releases.py
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD

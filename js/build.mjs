@@ -178,6 +178,14 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await Promise.all([options, styles, standalone, play, trainer, compute].map((one) => esbuild.build(one)));
+  const bundles = Object.values({
+    options,
+    styles,
+    standalone,
+    play,
+    trainer,
+    compute,
+  });
+  await Promise.all(bundles.map((one) => esbuild.build(one)));
   await report();
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from dshq_kernels.play.records import learner_module
@@ -27,14 +28,25 @@ def main() -> None:
             compiling.everything(with_rules(trainer.drill), trainer.config)
 
 
+def search() -> None:
+    """What search needs."""
+    if "spo" in algorithms:
+        with Trainer(DRILL, algorithm="spo", num_envs=32) as trainer:
+            trainer.train_for(updates=1)
+
+
+OTHERS: tuple[Callable[[], object], ...] = (
+    learner_module,
+    search,
+)
+"""What `--all` adds: the page's own learner, and search."""
+
+
 def others() -> None:
-    """What search and the page's own learner need, each in a process of its own."""
+    """Each of them on a thread of its own."""
     with ThreadPoolExecutor() as pool:
-        page = pool.submit(learner_module)
-        if "spo" in algorithms:
-            with Trainer(DRILL, algorithm="spo", num_envs=32) as trainer:
-                trainer.train_for(updates=1)
-        page.result()
+        for task in [pool.submit(make) for make in OTHERS]:
+            task.result()
 
 
 def beside() -> None:

@@ -30,9 +30,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from dshq_widget import DrillWidget
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
 from dshq_widget.widget.export_html import pack
-from dshq_widget.widget.in_page import parts
 from tests.harness.notebook_reader import Reader, answers, chosen, tags
 from tools.notebooks import SOURCE, notebook
 
@@ -68,23 +68,19 @@ _PAGE = """<!doctype html>
 _MATCHES = """
 import gc, json
 from dshq_widget import DrillWidget
-from dshq_widget.widget.in_page import parts
 from dshq_widget.widget.export_html import match_of
-
-def trainer_of(widget):
-    drill = widget._trainer.drill
-    return None if parts.why_not(widget._trainer) else {"drill": parts.embedded_drill(drill)}
 
 traits = "drill", "policy", "rivals", "show", "controls", "config"
 print(json.dumps([
     [
         widget.model_id,
         widget.policy["step"],
-        match_of({name: getattr(widget, name) for name in traits}, not parts.why_not(widget._trainer)),
-        trainer_of(widget),
+        match_of({name: getattr(widget, name) for name in traits}, trainer is not None),
+        trainer and {"drill": trainer["drill"]},
     ]
     for widget in gc.get_objects()
     if isinstance(widget, DrillWidget) and widget.comm is not None and widget.policy["data"]
+    for trainer in [widget.page_trainer()]
 ]))
 """
 """Run in the kernel after a cell: every match that a page can play, with its policy of now."""
@@ -219,7 +215,9 @@ def share(folder: Path) -> None:
     (folder / "index.html").write_text(index(), encoding="utf-8")
     for name, source in SHARED.items():
         shutil.copyfile(source, folder / name)
-    learner = f"globalThis.dshqLearner = {json.dumps(parts.shared())};\n"
+    with DrillWidget("bandit") as widget:
+        shared = {name: part for name, part in (widget.page_trainer() or {}).items() if name != "drill"}
+    learner = f"globalThis.dshqLearner = {json.dumps(shared)};\n"
     (folder / LEARNER).write_text(learner, encoding="utf-8")
 
 

@@ -12,15 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dshq_kernels.backends.wasm import STACK_TOP
-from dshq_kernels.network import layers, mlp, pairs
-from dshq_kernels.network.gradient import CHUNK
-from dshq_kernels.play import loops
-from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT, UPDATE
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
-from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import labels, messages, presets, protocol, run_file, sections, setting, settings
 from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
@@ -29,18 +23,11 @@ from dshq_widget.drill import palette
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills
 from dshq_widget.gyms.environment import EnvironmentSpec, Made
-from dshq_widget.learning import evaluator, opponents, run, schedule
-from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
-from dshq_widget.policy import network
 from tools import drill_tables, typescript
 from tools.markdown import table
+from tools.trainer_tables import trainer_ts
 
 ROOT = Path(__file__).parent.parent
-PLAN_NAMES = (
-    *("N_IN", "IN_WIDTH", "N_OUT", "OUT_WIDTH", "WEIGHTS", "BIASES", "HALVES", "N_OBS", "N_ACTIONS", "ROWS", "COLUMNS"),
-    *("PLANES", "MAPS", "SWEEPS", "ITEMS", "MEMORY", "UNITS", "RECALL"),
-)
-"""Columns of a plan that the page fills."""
 GAME_TYPES = (Field, Choice, Observation, Term, Handle, Cells, GameSpec, DrillSpec, Made, EnvironmentSpec)
 EXPLAINED = ("return_mean", "entropy")
 """Metrics whose sentences the page shows; the others would only make it larger."""
@@ -91,98 +78,6 @@ def messages_ts() -> str:
         typescript.union("KernelToPage", protocol.TO_PAGE),
     ]
     return "\n".join([head, *parts, *kinds, *unions])
-
-
-def trainer_ts() -> str:
-    """`js/trainer/tables.ts`: what the trainer in the page shares with the kernels and with the kernel's learner."""
-    records = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES}
-    constants: dict[str, Any] = {
-        "STACK_TOP": STACK_TOP,
-        "RECORDS": {name: records[name].names for name in EXPORTS},
-        "REALS": REALS,
-        "STATS": loops.STATS,
-        "KEPT_WORDS": loops.KEPT_WORDS,
-        "PLAN_COLUMNS": mlp.PLAN_COLUMNS,
-        "PAIR_ENTRIES": tuple(pairs.ENTRIES),
-        "PLAN": {name: getattr(mlp, name) for name in PLAN_NAMES},
-        "ACTIVATIONS": mlp.ACTIVATIONS,
-        "CHUNK": CHUNK,
-        "GATES": layers.GATES,
-        "MOST_WORK": layers.MOST_WORK,
-        "SUM_NAMES": fused.SUM_NAMES,
-        "ADAM_EPSILON": learner.ADAM_EPSILON,
-        "KL_MARGIN": learner.KL_MARGIN,
-        "FINAL_RATE": schedule.FINAL_RATE,
-        "WARM_UP": schedule.WARM_UP,
-        "FIRST_COUNT": normalizer.FIRST_COUNT,
-        "SMALLEST": normalizer.SMALLEST,
-        "GAINS": {
-            "hidden": network.HIDDEN_GAIN,
-            "policy": network.POLICY_GAIN,
-            "value": network.VALUE_GAIN,
-            "context": network.CONTEXT_GAIN,
-            "grid": network.GRID_DEVIATION,
-            "memory": network.MEMORY_GAIN,
-        },
-        "MOST_SLOTS": opponents.MOST_SLOTS,
-        "EVALUATION": {
-            "matches": evaluator.MATCHES,
-            "episodes": evaluator.EPISODES,
-            "ema": evaluator.EMA,
-            "most_share": evaluator.MOST_SHARE,
-        },
-        "RUN": {
-            "report_seconds": run.REPORT_SECONDS,
-            "rest_seconds": run.REST_SECONDS,
-            "rollback_rate": run.ROLLBACK_RATE,
-            "least_rate": run.LEAST_RATE,
-            "most_skips": run.MOST_SKIPS,
-            "most_returns": run.MOST_RETURNS,
-            "recovery": run.RECOVERY,
-        },
-        "GUARD": {
-            "kl_limit": collapse_guard.KL_LIMIT,
-            "value_limit": collapse_guard.VALUE_LIMIT,
-            "value_memory": collapse_guard.VALUE_MEMORY,
-            "value_warm_up": collapse_guard.VALUE_WARM_UP,
-            "strikes": collapse_guard.STRIKES,
-        },
-        "FALL": {
-            "fall": fall_test.FALL,
-            "middle": fall_test.MIDDLE,
-            "false_alarms": fall_test.FALSE_ALARMS,
-            "spread": fall_test.SPREAD,
-            "suspicion": fall_test.SUSPICION,
-            "futile": fall_test.FUTILE,
-            "pairs": fall_test.PAIRS,
-            "batches": fall_test.BATCHES,
-            "worth": fall_test.WORTH,
-            "crowning": succession.CROWNING,
-            "testing": succession.TESTING,
-        },
-        "LEAGUE": {
-            "capacity": league.CAPACITY,
-            "recent": league.RECENT,
-            "best": league.BEST,
-            "most_bytes": league.MOST_BYTES,
-            "latest": league.LATEST,
-            "uniform": league.UNIFORM,
-            "hardness": league.HARDNESS,
-            "ema": league.EMA,
-            "pinned_matches": league.PINNED_MATCHES,
-            "champion_matches": league.CHAMPION_MATCHES,
-            "rival_matches": league.RIVAL_MATCHES,
-            "rivals": league.RIVALS,
-            "champion_series": league.CHAMPION_SERIES,
-            "round_series": league.ROUND_SERIES,
-            "base_elo": league.BASE_ELO,
-            "base_matches": league.BASE_MATCHES,
-            "thrift": league.THRIFT,
-        },
-    }
-    head = "// Written by `make tables` from dshq_kernels and dshq_widget: change it there.\n"
-    body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
-    return "\n".join([head, *body])
 
 
 def _without_zeros(paint: palette.Paint) -> dict[str, Any]:

@@ -310,10 +310,18 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _page_file(self, train: bool | None = None) -> bytes:
         """What `export_html` writes."""
-        warn = functools.partial(self._outbox.log, "warning")
-        made = (part.for_export(self._trainer, bool(train), warn) for part in self._parts if train is not False)
-        trainer = next((one for one in made if one), None)
+        trainer = None if train is False else self.page_trainer(bool(train))
+        if train and trainer is None:
+            raise ValueError("this package has nothing that trains in a page: leave out train=True")
         return self._document(trainer=trainer).encode()
+
+    def page_trainer(self, needed: bool = False) -> Mapping[str, Any] | None:
+        """What an exported page trains by itself with; None if it cannot, or, if it is `needed`, ValueError or
+        RuntimeError.
+        """
+        warn = functools.partial(self._outbox.log, "warning")
+        made = (part.for_export(self._trainer, needed, warn) for part in self._parts)
+        return next((one for one in made if one), None)
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It

@@ -5,4 +5,6 @@ from __future__ import annotations
 from dshq_widget.widget.in_page.place import InPage
 from dshq_widget.widget.part import Part
 
-PARTS: tuple[type[Part], ...] = (InPage,)
+PARTS: list[type[Part]] = [
+    InPage,
+]

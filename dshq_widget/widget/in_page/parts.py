@@ -5,6 +5,7 @@ of the drill, and the drill's rules for WebGPU.
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,7 @@ def for_export(trainer: Trainer, needed: bool, warn: Callable[[str], None]) -> d
         return None
 
 
+@functools.cache
 def shared() -> dict[str, Any]:
     """What is the same for every drill. Raises RuntimeError as `parts`."""
     return {"code": _packed(code()), "learner": _builds(_learner)}

@@ -6,6 +6,8 @@ import type { Traits } from "../../contract/model";
 export interface FeatureControls {
   /** Traits that show them, from those of a plain page. */
   traits(plain: Pick<Traits, "drill" | "config">): Partial<Traits>;
+  /** Controls that no page of a test shows. */
+  more?(): HTMLElement;
   /** id -> accessible name of controls whose ids are made of what they are about. */
   names: Readonly<Record<string, string>>;
 }

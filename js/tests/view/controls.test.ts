@@ -3,7 +3,6 @@
 import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Traits } from "../../contract/model";
 import { CONTROLS } from "../../contract/tables";
-import { buildOffer } from "../../features/in_page/offer";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
 import { featureControls } from "../harness/feature_controls";
 
@@ -63,10 +62,7 @@ it("of the page, whatever trains and wherever", async () => {
   for (const { traits } of features) await page(traits({ drill, config }));
 
   await page({ drill }, (root) => root.querySelector<HTMLElement>("[data-control=challenge]")!.click());
-  for (const k of ["train-in-page", "keep-policy", "continue-kept", "discard-kept"] as const) {
-    const offer = { text: "", actions: [{ control: k, act: () => {} }] };
-    note(buildOffer({ offer, onOffer: () => {} } as never, new AbortController().signal));
-  }
+  for (const { more } of features) if (more) note(more());
 
   expect(anonymous).toEqual([]);
   expect(doubled).toEqual([]);
