@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dshq_widget import Trainer
-from dshq_widget.contract.settings import ConfigError
+from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
 from dshq_widget.widget.in_page import run as in_page
 from tests.harness.browser.recorded_widget import until
@@ -218,3 +218,18 @@ def test_a_cell_that_blocks_the_pages_messages_does_not_wait_for_them(page):
     page.comm.say({"type": "ACK", "seq": 0})  # on the thread that runs cells
     with pytest.raises(RuntimeError, match="messages wait until this cell ends"):
         page.widget.wait(updates=10)
+
+
+@pytest.mark.parametrize(
+    ("drill", "more", "said"),
+    [
+        ("ball", {"opponents": {"gold": 1.0}}, "gold is no opponent in a page"),
+        ("bandit", {"device": "cuda"}, "device=cuda is not for a page"),
+        ("bandit", {"log_dir": "metrics"}, "a page writes no metrics to folders or trackers"),
+    ],
+)
+def test_what_a_page_cannot_do_is_a_sentence(make, tmp_path, monkeypatch, drill, more, said):
+    monkeypatch.chdir(tmp_path)
+    widget = make(drill, engine="page", **more)
+    widget.train()
+    assert widget.status == "error" and said in widget.error

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.contract.faces.in_page import LearnerWanted, ToLearner
-from dshq_widget.contract.game_spec import Game
-from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.contract.game_spec import DrillSpec, Game
+from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.training.trainer import Trainer
@@ -78,12 +79,14 @@ class InPage(Part):
         on_message: Callable[[Any, Mapping[str, Any]], None],
         on_exit: Callable[[Any, Any], None],
     ) -> PageRun:
-        """A run in the first page that offers to train (algorithm.py, `Start`). Raises RuntimeError for a budget."""
+        """A run in the first page that offers to train (algorithm.py, `Start`). Raises RuntimeError for what a page
+        cannot do.
+        """
         ends = self._ends
         assert ends is not None
         trainer = ends.trainer
-        if job["limits"]:
-            raise RuntimeError("a page trains until it is stopped: start it without a budget, and call stop()")
+        if refused := _refused(drill, config, job):
+            raise RuntimeError(refused)
         newest = trainer.latest_policy()
         order = {
             "type": "START",
@@ -135,3 +138,20 @@ class InPage(Part):
             run.receive(content.get("message"), buffers)
         else:
             self._ends.outbox.put(ToLearner(learner, number, {"type": "STOP"}).to_json())
+
+
+def _refused(drill: Game, config: TrainConfig, job: Mapping[str, Any]) -> str:
+    """Why a page cannot make this run, as a sentence; "" if it can."""
+    assert isinstance(drill.spec, DrillSpec)
+    known = ("pool", "self", "idle", "random", *drill.spec.baselines)
+    strangers = [name for name in config.opponents if name not in known]
+    if job["limits"]:
+        return "a page trains until it is stopped: start it without a budget, and call stop()"
+    if job["log_dir"] or job["track"]:
+        return "a page writes no metrics to folders or trackers: leave out log_dir and track, or engine=page"
+    if strangers and drill.spec.sides == 2:
+        names = ", ".join(known)
+        return f"{strangers[0]} is no opponent in a page, which has {names}: choose others, or leave out engine=page"
+    if config.joint or config.device == "cuda":
+        return f"{'joint=True' if config.joint else 'device=cuda'} is not for a page: leave it out, or engine=page"
+    return ""

@@ -123,8 +123,8 @@ export class FakeModel implements Model {
     return [...this.listeners.values()].reduce((sum, set) => sum + set.size, 0);
   }
 
-  sentOf(type: PageToKernel["type"]): PageToKernel[] {
-    return this.sent.filter((message) => message.type === type);
+  sentOf<T extends PageToKernel["type"]>(type: T): Extract<PageToKernel, { type: T }>[] {
+    return this.sent.filter((message): message is Extract<PageToKernel, { type: T }> => message.type === type);
   }
 }
 
