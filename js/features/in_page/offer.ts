@@ -1,9 +1,22 @@
 /** What the page offers about training by itself: a sentence and its buttons, above the match. */
 
 import { button, download, h } from "../../ui/dom";
-import type { PageTraining } from "./page_training";
 
-export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLElement {
+type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
+
+/** What a person may do, in a sentence and one or two buttons. */
+export interface Offer {
+  text: string;
+  actions: { control: OfferControl; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
+}
+
+/** Who makes offers, one at a time. */
+interface Offers {
+  readonly offer: Offer | null;
+  onOffer(changed: () => void, signal: AbortSignal): void;
+}
+
+export function buildOffer(training: Offers, signal: AbortSignal): HTMLElement {
   const element = h("div", { class: "offer", role: "status", "aria-live": "polite" });
   const follow = () => {
     const { offer } = training;

@@ -7,7 +7,7 @@ import type { KernelToPage } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
 import type { Between } from "../plug";
 import { LearnerLink } from "./learner_link";
-import { buildOffer } from "./offer";
+import { buildOffer, type Offer } from "./offer";
 import { type OwnTraits, PageModel, TRAINERS } from "./page_model";
 import { PageTrainer, packPolicy } from "./page_trainer";
 import { pieces } from "./pieces";
@@ -18,14 +18,6 @@ import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
 const STARVED = 0.25; // processors of the kernel's learner, with which a page is likely the faster one
 const STARVED_ROWS = 5; // in a row, before that is said
-
-type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
-
-/** What a person may do, in a sentence and one or two buttons. */
-export interface Offer {
-  text: string;
-  actions: { control: OfferControl; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
-}
 
 export class PageTraining implements Between {
   readonly model: PageModel;
