@@ -29,6 +29,8 @@ def test_nothing_that_axe_finds(shared_page: SharedPage, theme: str):
     widget.wait_attribute("theme", lambda now: now == theme)
     opened.page.evaluate(AXE.read_text())
     widget.control("pause").first.click()
+    beaten = "root => root.querySelectorAll('.target').forEach((target) => target.setAttribute('data-reached', ''))"
+    widget.root.evaluate(beaten)  # as they look after some training
     found = violations(widget)
     for tab in widget.tabs():
         widget.tab(tab)

@@ -310,7 +310,7 @@ def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypat
         most.append(w._inbox._bytes)
         assert held.wait(PATIENCE)
 
-    monkeypatch.setattr(w._commands, "_load_policy", slow)
+    monkeypatch.setitem(w._commands.verbs, "LOAD_POLICY", slow)
 
     async def main() -> None:
         bad, fine = await opened(server), await opened(server)
