@@ -203,8 +203,10 @@ export class Deciders {
     const policy = this.policyOf(side)!;
     this.observer.observe(state, side).evaluate(policy, freely, this.remembered(policy, side));
     const fresh = policy.probabilities;
-    if (policy !== this.policy) return fresh;
-    return this.next.faded(fresh, tick, (old) => this.observer.evaluate(old, freely, this.remembered(old, side)));
+    const old = policy === this.policy ? this.next.old(tick) : null;
+    if (!old) return fresh;
+    this.observer.evaluate(old, freely, this.remembered(old, side));
+    return this.next.mix(old.probabilities, fresh, tick);
   }
 
   /** What `side` does on a copy of the match, by a generator of the copy's own: as in the match, or as the policy where a person plays it. */

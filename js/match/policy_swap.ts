@@ -59,16 +59,21 @@ export class PolicySwap {
     );
   }
 
-  /** (1 - a) old + a new while a blend lasts, a rising with show time. `evaluate` computes the old policy's probabilities. */
-  faded(fresh: Float32Array, tick: number, evaluate: (old: Policy) => void): Float32Array {
-    if (!this.fading) return fresh;
-    const a = (tick - this.tick) / ((this.blend / 1000) * this.spec.tick_rate);
-    if (!(a >= 0 && a < 1)) {
-      this.fading = null;
-      return fresh;
-    }
-    evaluate(this.fading);
-    const old = this.fading.probabilities;
+  /** The old policy while it fades. */
+  old(tick: number): Policy | null {
+    const share = this.share(tick);
+    if (!(share >= 0 && share < 1)) this.fading = null;
+    return this.fading;
+  }
+
+  /** Of the new policy, rising with show time. */
+  private share(tick: number): number {
+    return (tick - this.tick) / ((this.blend / 1000) * this.spec.tick_rate);
+  }
+
+  /** (1 - a) old + a fresh, where a is the new policy's share. */
+  mix(old: Float32Array, fresh: Float32Array, tick: number): Float32Array {
+    const a = this.share(tick);
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;
   }

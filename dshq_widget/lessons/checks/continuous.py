@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same
+from dshq_widget.lessons.checks.slips import hint, same, unlike
 
 DONE = "It is right for actions, means and bounds that were made for this check."
 
@@ -41,18 +41,10 @@ def missing(
     return ["Give what you wrote by its name: `check('continuous', log_density=log_density)`."]
 
 
-def _array(answer: Any, shape: tuple[int, ...], name: str) -> list[str]:
-    if answer is None:
-        return [f"`{name}` returns nothing: end it with `return`."]
-    if np.shape(answer) != shape:
-        return [f"`{name}` should give numbers of shape {shape}; it gives shape {np.shape(answer)}."]
-    return []
-
-
 def _log_density(log_density: Callable[..., Any]) -> list[str]:
     for mean, deviation in ((MEAN, 0.6), (MEAN, 1.7), (0.3, 0.25)):
         answer = log_density(U.copy(), mean, deviation)
-        if found := _array(answer, U.shape, "log_density"):
+        if found := unlike(answer, U.shape, "log_density"):
             return found
         z = (U - mean) / deviation
         slips = {
@@ -117,7 +109,7 @@ def _slopes(slopes: Callable[..., Any]) -> list[str]:
                 },
             ),
         ):
-            if found := _array(part, U.shape, f"the slope in the {name}"):
+            if found := unlike(part, U.shape, f"the slope in the {name}"):
                 return found
             if not same(part, wanted):
                 return hint(part, slips) or [
@@ -131,7 +123,7 @@ def _beta(beta_log_density: Callable[..., Any]) -> list[str]:
     for alpha, beta, low, high in ((2.0, 3.5, 0.0, 1.0), (4.0, 1.5, -1.0, 1.0), (1.3, 2.2, -2.0, 3.0)):
         u = np.abs(INSIDE) if low == 0 else INSIDE
         answer = beta_log_density(u.copy(), alpha, beta, low, high)
-        if found := _array(answer, u.shape, "beta_log_density"):
+        if found := unlike(answer, u.shape, "beta_log_density"):
             return found
         x = (u - low) / (high - low)
         inner, constant = log_of_beta(x, alpha, beta), lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta)

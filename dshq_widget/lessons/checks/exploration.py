@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.lessons.checks.slips import first_wrong
+
 DONE = "your learner tries what it does not know yet, and it can stop trying."
 
 TRIES = 3000
@@ -30,15 +32,7 @@ def missing(
         "entropy": (entropy, _entropy),
         "stepped": (stepped, _stepped),
     }
-    asked = {name: pair for name, pair in given.items() if pair[0] is not None}
-    if not asked:
-        return ["Give the functions by their names, such as `check('exploration', choose=choose)`."]
-    for name, (function, judge) in asked.items():
-        if not callable(function):
-            return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
-            return [told]
-    return []
+    return first_wrong(given, "Give the functions by their names, such as `check('exploration', choose=choose)`.")
 
 
 def shares(choose: Callable[..., Any], values: NDArray[Any], epsilon: float) -> NDArray[Any] | str:

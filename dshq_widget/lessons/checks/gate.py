@@ -13,6 +13,7 @@ from dshq_widget.algorithms.gate.experience import RECORD
 from dshq_widget.algorithms.gate.experience import training_rewards as rewards_of
 from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.lessons.checks.slips import first_wrong
 
 DONE = "this is the gate of the Territory Drill: a number for every proposal, and each number trains."
 
@@ -33,15 +34,7 @@ def missing(
         "training_rewards": (training_rewards, _rewards),
         "stepped": (stepped, _stepped),
     }
-    asked = {name: pair for name, pair in given.items() if pair[0] is not None}
-    if not asked:
-        return ["Give the functions by their names, such as `check('gate', survival=survival)`."]
-    for name, (function, judge) in asked.items():
-        if not callable(function):
-            return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
-            return [told]
-    return []
+    return first_wrong(given, "Give the functions by their names, such as `check('gate', survival=survival)`.")
 
 
 def _survival(survival: Callable[..., Any]) -> str | None:

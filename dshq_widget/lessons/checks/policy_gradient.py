@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same
+from dshq_widget.lessons.checks.slips import hint, same, unlike
 
 DONE = "It is right for scores, plays and payments that were drawn for this check."
 
@@ -51,18 +51,10 @@ def missing(
     return ["Give what you wrote by its name: `check('policy-gradient', softmax=softmax)`."]
 
 
-def _array(answer: Any, shape: tuple[int, ...], name: str) -> list[str]:
-    if answer is None:
-        return [f"`{name}` returns nothing: end it with `return`."]
-    if np.shape(answer) != shape:
-        return [f"`{name}` should give numbers of shape {shape}; it gives shape {np.shape(answer)}."]
-    return []
-
-
 def _softmax(softmax: Callable[..., Any]) -> list[str]:
     with np.errstate(all="ignore"):
         answer = softmax(SCORES.copy())
-        if found := _array(answer, SCORES.shape, "softmax"):
+        if found := unlike(answer, SCORES.shape, "softmax"):
             return found
         powers, wanted = np.exp(SCORES), probabilities(SCORES)
         slips = {
@@ -92,7 +84,7 @@ def _softmax(softmax: Callable[..., Any]) -> list[str]:
 def _log_slope(log_slope: Callable[..., Any]) -> list[str]:
     for action in (2, 0):
         answer, chances = log_slope(SCORES.copy(), action), probabilities(SCORES)
-        if found := _array(answer, SCORES.shape, "log_slope"):
+        if found := unlike(answer, SCORES.shape, "log_slope"):
             return found
         one = np.eye(len(SCORES))[action]
         slips = {
@@ -114,7 +106,7 @@ def _log_slope(log_slope: Callable[..., Any]) -> list[str]:
 
 def _policy_gradient(policy_gradient: Callable[..., Any]) -> list[str]:
     answer = policy_gradient(SCORES.copy(), ACTIONS.copy(), REWARDS.copy(), BASELINE)
-    if found := _array(answer, SCORES.shape, "policy_gradient"):
+    if found := unlike(answer, SCORES.shape, "policy_gradient"):
         return found
     arrows = np.eye(len(SCORES))[ACTIONS] - probabilities(SCORES)
     wanted = np.mean(arrows * (REWARDS - BASELINE)[:, None], axis=0)
@@ -163,7 +155,7 @@ def _seeing_gradient(seeing_gradient: Callable[..., Any]) -> list[str]:
             f"Shapes do not fit: {error}. There is an arrow `[actions]` for each game and one reward for each game: "
             "make the rewards a column with `[:, None]`."
         ]
-    if found := _array(answer, weights.shape, "seeing_gradient"):
+    if found := unlike(answer, weights.shape, "seeing_gradient"):
         return found
     if not same(given, weights):
         return ["It changes the weights that it is given. Return the gradient; the loop below makes the step."]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshots import RNG_KEY, Snapshots
+from dshq_widget.lessons.checks.slips import first_wrong
 
 DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and drawn again."
 
@@ -31,15 +32,7 @@ def missing(
         "effective": (effective, _effective),
         "resampled": (resampled, _resampled),
     }
-    asked = {name: pair for name, pair in given.items() if pair[0] is not None}
-    if not asked:
-        return ["Give the functions by their names, such as `check('search', futures=futures)`."]
-    for name, (function, judge) in asked.items():
-        if not callable(function):
-            return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
-            return [told]
-    return []
+    return first_wrong(given, "Give the functions by their names, such as `check('search', futures=futures)`.")
 
 
 def cartpole() -> tuple[Snapshots, int]:

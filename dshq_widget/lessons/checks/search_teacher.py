@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.lessons.checks.slips import first_wrong
+
 DONE = "this is how a policy learns from search: the weights of futures are its targets."
 
 
@@ -17,19 +19,8 @@ def missing(
     learned: Callable[..., Any] | None = None,
 ) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    asked = {
-        name: (function, judge)
-        for name, function, judge in (("target", target, _target), ("learned", learned, _learned))
-        if function is not None
-    }
-    if not asked:
-        return ["Give both functions: `check('search-teacher', target=target, learned=learned)`."]
-    for name, (function, judge) in asked.items():
-        if not callable(function):
-            return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
-            return [told]
-    return []
+    given = {"target": (target, _target), "learned": (learned, _learned)}
+    return first_wrong(given, "Give both functions: `check('search-teacher', target=target, learned=learned)`.")
 
 
 def _target(target: Callable[..., Any]) -> str | None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.lessons.checks.slips import first_wrong
+
 DONE = "your model answers for the game: it is fitted to what was seen, and dreams start from its own answers."
 
 TRUE = np.array(
@@ -39,15 +41,9 @@ def missing(
         "standing": (standing, _standing),
         "plan": (plan, _plan),
     }
-    asked = {name: pair for name, pair in given.items() if pair[0] is not None}
-    if not asked:
-        return ["Give the functions by their names, such as `check('world-models', inputs=inputs, fit=fit)`."]
-    for name, (function, judge) in asked.items():
-        if not callable(function):
-            return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
-            return [told]
-    return []
+    return first_wrong(
+        given, "Give the functions by their names, such as `check('world-models', inputs=inputs, fit=fit)`."
+    )
 
 
 def columns(seen: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:

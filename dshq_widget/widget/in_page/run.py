@@ -227,7 +227,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _league(rows: Any) -> list[dict[str, Any]]:
-    """The rows of a page's league as the kernel's have them (learning/league.py); raises ValueError."""
+    """The rows of a page's league as the kernel's have them (learning/league/league.py); raises ValueError."""
     if not isinstance(rows, list) or len(rows) > MOST_LEAGUE or not all(map(_is_player, rows)):
         raise ValueError("a page's LEAGUE needs rows of players with a name, a rating, and their results")
     return [{"champion": False, **row} if not row["pinned"] else row for row in rows]

@@ -4,8 +4,8 @@
  */
 import { listen, type Model } from "../../contract/model";
 import type { DrillSpec, KernelToPage, MetricsRow } from "../../contract/protocol";
-import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
 import type { FromTrainer, ToTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
+import { NewestPolicy } from "./newest_policy";
 import { pieces } from "./pieces";
 import { RunKeeper } from "./run_keeper";
 import { wordsOf } from "./scene_list";
@@ -33,8 +33,7 @@ export class LearnerLink {
   private thread: TrainerThread | null = null;
   private keeper: RunKeeper | null = null;
   private early: ToTrainer[] = []; // said before the worker was there
-  private waiting: TrainedPolicy | null = null; // published, not yet sent
-  private sentPolicyAt = Number.NEGATIVE_INFINITY; // ms
+  private readonly newest: NewestPolicy;
   private saidAt = 0; // ms
   private saves = 0; // files that the kernel has asked for
 
@@ -43,6 +42,7 @@ export class LearnerLink {
     private readonly fetch: () => Promise<TrainerPackage>,
     signal: AbortSignal,
   ) {
+    this.newest = new NewestPolicy(base);
     const receive = (message: KernelToPage, buffers: Buffers = []) => {
       if (message.type === "LEARNER_WANTED") this.offer();
       else if (message.type === "TO_LEARNER" && message.learner === this.learner) this.order(message.run, message.message as unknown as Order, buffers);
@@ -123,7 +123,8 @@ export class LearnerLink {
 
   private end(): void {
     this.thread?.end();
-    this.thread = this.keeper = this.waiting = null;
+    this.thread = this.keeper = null;
+    this.newest.forget();
     this.early = [];
     this.run = this.saves = 0;
   }
@@ -143,7 +144,7 @@ export class LearnerLink {
         this.say(message);
         return;
       case "POLICY":
-        this.waiting = message;
+        this.newest.put(message);
         this.sendPolicy();
         return;
       case "SAVED":
@@ -167,12 +168,8 @@ export class LearnerLink {
 
   /** The newest policy, at most once per swap interval. */
   private sendPolicy(now = false): void {
-    const policy = this.waiting;
-    const pause = Math.max(this.base.get("show").swap_interval_ms, SWAP_INTERVAL_MS_MIN);
-    if (!policy || (!now && performance.now() - this.sentPolicyAt < pause)) return;
-    this.sentPolicyAt = performance.now();
-    this.waiting = null;
-    this.say({ type: "POLICY", version: policy.version, step: policy.step }, [policy.weights.slice().buffer as ArrayBuffer]);
+    const policy = this.newest.take(now);
+    if (policy) this.say({ type: "POLICY", version: policy.version, step: policy.step }, [policy.weights.slice().buffer as ArrayBuffer]);
   }
 
   private sendFile(file: Uint8Array, ended: boolean): void {

@@ -4,9 +4,10 @@
  */
 import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
-import { MACHINE_METRICS, SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
+import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { checkSetting, namesFor } from "../../session/settings_check";
+import { NewestPolicy } from "./newest_policy";
 import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
 import { SceneList } from "./scene_list";
@@ -24,8 +25,7 @@ export class PageTrainer {
   private thread: TrainerThread | null = null;
   private file: Uint8Array | null = null; // the run to continue exactly
   private rows: Record<string, number>[] = [];
-  private swappedAt = Number.NEGATIVE_INFINITY;
-  private waiting: TrainedPolicy | null = null; // published, not yet sent to the match
+  private readonly newest: NewestPolicy;
   private saves = 0; // files that a person has asked for
   private upload: ArrayBuffer[] = [];
   private readonly scenes: SceneList;
@@ -39,6 +39,7 @@ export class PageTrainer {
     private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
     running: TrainerThread | null = null, // a run that goes on here
   ) {
+    this.newest = new NewestPolicy(model);
     this.scenes = new SceneList(drill.spec);
     this.keeper = new RunKeeper(drill.spec);
     this.thread = running;
@@ -215,7 +216,7 @@ export class PageTrainer {
         if (model.get("status") !== "stopping") this.say("training", message.text);
         return;
       case "POLICY":
-        this.waiting = message;
+        this.newest.put(message);
         this.swap();
         return;
       case "METRICS":
@@ -262,12 +263,8 @@ export class PageTrainer {
 
   /** The newest policy joins the match, at most once per swap interval. */
   private swap(now = false): void {
-    const policy = this.waiting;
-    const pause = Math.max(this.model.get("show").swap_interval_ms, SWAP_INTERVAL_MS_MIN);
-    if (!policy || (!now && performance.now() - this.swappedAt < pause)) return;
-    this.swappedAt = performance.now();
-    this.waiting = null;
-    this.show(policy);
+    const policy = this.newest.take(now);
+    if (policy) this.show(policy);
   }
 
   private show({ version, step, layers, activation, weights }: TrainedPolicy): void {
@@ -341,7 +338,7 @@ export class PageTrainer {
     this.thread = null;
     this.keeper.end();
     this.saves = 0;
-    this.waiting = null;
+    this.newest.forget();
   }
 
   /** Signs of life, policies that had to wait, and the run kept in the browser. */
