@@ -106,6 +106,7 @@ export const RECORDS = {
     "max_norm",
     "target_kl",
     "steps",
+    "correcting",
     "metrics",
     "n_metrics"
   ],

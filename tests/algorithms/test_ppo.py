@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from benchmarks.rollout_lag import learn
 from dshq_kernels.play.moments import feature_moments
 from dshq_widget.algorithms.ppo.learners import learner as package
 from dshq_widget.algorithms.ppo.learners import learners
@@ -17,8 +18,10 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Moments, Normalizer
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator, compare
+from dshq_widget.algorithms.ppo.update import MOST_CORRECTED, PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.exploration import EntropyGuard
+from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.schedule import FINAL_RATE
 from dshq_widget.policy.network import PolicySpec, initial_weights
 from dshq_widget.policy.policy import Policy
@@ -56,6 +59,56 @@ def test_fused_equals_torch(hyper, threads, masked):
     assert np.linalg.norm(fused_blob - torch_blob) < 1e-3 * moved
     for name in METRICS:
         assert fused_metrics[name] == pytest.approx(torch_metrics[name], rel=1e-4, abs=1e-6), name
+
+
+@pytest.mark.parametrize("normal", [{}, {"observations": True}])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("make", [TorchPPO, ResidentPPO, lambda *given, **more: FusedPPO(*given, threads=2, **more)])
+def test_samples_of_an_earlier_policy_are_corrected(make, masked, normal):
+    """Against the policy in numpy: its probabilities, and advantages times min(1, ratio). A second time changes
+    nothing, and samples that are not learned from stay as they are.
+    """
+    samples, units = make_samples(seed=0, masked=masked), np.arange(3, 64)
+    learner = make(SPEC, seed=1, normalizer=Normalizer(SPEC, **normal))
+    if normal:
+        learner.update(samples, units, Hyper(learning_rate=0.0))  # which measures
+    weights = learner.blob()
+    policy, obs = Policy(SPEC.layers, SPEC.activation, weights), samples.obs.transpose(0, 2, 1)
+    mask = samples.mask.transpose(0, 2, 1) >> np.arange(SPEC.n_actions, dtype=np.uint32) & 1 if masked else None
+    logits = policy.logits(obs, mask)
+    log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    wanted = np.take_along_axis(log_probs, samples.action[..., None], -1)[..., 0]
+    weighted = samples.advantage * np.minimum(1, np.exp(wanted - samples.log_prob))
+    assert np.abs(wanted - samples.log_prob)[3:].max() > 0.01
+    wanted[:3], weighted[:3] = samples.log_prob[:3], samples.advantage[:3]
+    for _ in range(2):
+        learner.correct_lag(samples, units)
+        assert np.allclose(samples.log_prob, wanted, atol=1e-5)
+        assert np.allclose(samples.advantage, weighted, atol=1e-4)
+    assert np.array_equal(learner.blob(), weights)
+
+
+@pytest.mark.parametrize("lag", [0, 1, MOST_CORRECTED, MOST_CORRECTED + 1])
+def test_only_samples_of_an_earlier_policy_are_corrected(lag):
+    samples, units = make_samples(seed=0), np.arange(64)
+    before = samples.log_prob.copy()
+    update = PPOUpdate(FusedPPO(SPEC, seed=1), pytest.fail)
+    update.update(Experience(samples, units, np.zeros(0), lag), Progress(TrainConfig(), 0, 0))
+    assert np.array_equal(samples.log_prob, before) == (lag not in (1, MOST_CORRECTED))
+
+
+def test_samples_that_may_not_be_written_are_refused():
+    samples = make_samples()
+    samples.advantage.flags.writeable = False
+    with pytest.raises(ValueError, match="copy log_prob and advantage"):
+        FusedPPO(SPEC).correct_lag(samples, np.arange(64))
+
+
+@pytest.mark.slow
+def test_games_of_a_version_ago_teach_nearly_as_much():
+    """Without the correction .02 of the matches are won after 10 million steps (docs/LOG.md)."""
+    run = learn("sumo", 1, 0, 10e6, {})
+    assert max(share for _, share in run["curve"]) > 0.3
 
 
 OPTIONS = {

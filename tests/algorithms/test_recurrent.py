@@ -281,6 +281,23 @@ class TestLearning:
             apart = np.abs(again.blob() - reference.blob())
             assert np.mean(apart < 2e-5) > 0.99 and apart.max() < 2e-3, "Adam divides by the size of a tiny slope"
 
+    def test_samples_of_an_earlier_policy_are_corrected_as_torch_does(self):
+        learner, games, samples = played()
+        units = games.trainable
+        before = samples.log_prob[units].copy()
+        learner.correct_lag(samples, units)
+        assert np.allclose(samples.log_prob[units], before, atol=1e-5), "the policy that played"
+        weights = random_weights(learner.spec, 1)
+        learner.load(weights)
+        reference, rows = RecurrentPPO(learner.spec), by_sequence(samples, units)
+        reference.load(weights)
+        reference.correct_lag(rows, np.arange(len(rows.action)))
+        learner.correct_lag(samples, units)
+        assert np.abs(samples.log_prob[units] - before).max() > 0.01
+        found = by_sequence(samples, units)
+        assert np.allclose(found.log_prob, rows.log_prob, atol=1e-5)
+        assert np.allclose(found.advantage, rows.advantage, atol=1e-5)
+
     def test_minibatches_are_whole_sequences_each_once_an_epoch(self):
         learner, games, samples = played(TrainConfig.from_values({**SMALL, "num_envs": 96}))
         hyper = Hyper(minibatch_size=2 * 16 * 12, epochs=2)

@@ -26,8 +26,8 @@ GB = 1e9
 BALL = compile_drill(Ball).spec
 EVEN = Rates(threads=8, play_one=10e6, play_all=80e6, learn_one=4e6, learn_all=32e6)
 """Nobody waits for anybody: eight threads are eight times as fast as one."""
-CROWDED = dataclasses.replace(EVEN, play_all=12e6, learn_all=9e6)
-"""Threads that hinder one another."""
+CROWDED = dataclasses.replace(EVEN, play_one=6e6, play_all=6e6)
+"""Threads that play hinder one another."""
 PATIENCE = 300
 
 
@@ -85,6 +85,10 @@ def test_rates_decide_between_threads_and_processes():
     assert choose(config, Machine(9, 64 * GB), EVEN).workers == 0, "alone is as fast, and its samples are fresh"
     crowded = choose(config, Machine(9, 64 * GB), CROWDED)
     assert crowded.workers >= 1 and crowded.workers + crowded.threads <= 8
+    near = Rates(threads=8, play_one=10e6, play_all=30e6, learn_one=10e6, learn_all=30e6)
+    assert choose(config, Machine(9, 64 * GB), near).workers == 0, "fewer steps of fresh samples teach as much"
+    why = report(config, Machine(9, 64 * GB), near, Allocation(0, 8))["why"]
+    assert "faster, but need up to 40% more steps" in why
     assert choose(config, Machine(9, 0.6 * GB), CROWDED).workers == 0, "no room for another process"
     assert choose(config, Machine(9, 64 * GB), None).workers == 0, "nothing was measured"
     assert choose(config, Machine(2, 64 * GB, gentle=True), CROWDED) == Allocation(0, 1)

@@ -135,6 +135,7 @@ def test_a_rollout_and_an_update(relaxed, memory):
         np.zeros(0, f32),
         (f32(0.2), True, f32(0.5), f32(0.01)),
         (1e-3, 1e-5, 0.5, 0.0, 3),
+        False,
         metrics,
     )
     assert metrics[0, SUMS + 2] == 1 and np.abs(learned - state).max() > 1e-4

@@ -184,6 +184,7 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
         np.zeros(0, np.float32),
         (f(clip), clip_value, f(value_coef), f(entropy_coef)),
         (0.0, 1e-5, 0.0, 0.0, 0),
+        False,
         metrics,
     )
     assert metrics[0, SUMS + 2] == 1

@@ -50,7 +50,9 @@ def learn(waits: Callable[[], None] | None = None) -> None:
         samples = Samples.new(8, LAYERS[0])
         for name in ("obs", "action", "log_prob", "value", "advantage", "returns"):
             getattr(samples, name)[:] = 0
-        learners["fused"](PolicySpec(LAYERS), threads=1).update(samples, np.arange(8), Hyper(learning_rate=0.0))
+        learner, units = learners["fused"](PolicySpec(LAYERS), threads=1), np.arange(8)
+        learner.correct_lag(samples, units)
+        learner.update(samples, units, Hyper(learning_rate=0.0))
 
 
 class Helper:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from dshq_widget.algorithms.ppo.learners.validation import Validator
 
 
+MOST_CORRECTED = 2
+"""Versions: samples that are older are left to the clip, which then costs fewer agent steps than the correction (at 4,
+in CartPole and Approach, measured: benchmarks/rollout_lag.py). Ordinary are 1, and 2 at most.
+"""
+
+
 class PPOUpdate(Learner):
     """`ppo` is one of the learners; `warn` is called if it differs from the reference. `validate` is False for the
     reference itself.
@@ -47,6 +53,8 @@ class PPOUpdate(Learner):
         return {key: value for key, value in asdict(self.hyper(progress)).items() if isinstance(value, (int, float))}
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
+        if 0 < experience.lag <= MOST_CORRECTED and not self.ppo.normalizer.measures:
+            self.ppo.correct_lag(experience.samples, experience.units)
         compared = self._compare(experience, progress)
         return self.ppo.update(experience.samples, experience.units, self.hyper(progress)) | compared
 

@@ -40,5 +40,9 @@ export default async function lockstep({ spec, learner, drill, values, weights, 
     steps += experience.units.length * LANES;
     rows.push({ hyper, learned, stats: [...experience.stats].map((x) => (Number.isFinite(x) ? x : null)), weights: text(learning.weights) });
   }
-  return { begin, end: text(tiles()), units: [...games.units], rows };
+  const experience = games.play(learning.at, settings);
+  learning.update(experience, hyperAt(settings, steps));
+  learning.correctLag(experience); // these samples are of the version before
+  const corrected = { log_prob: text(experience.samples.log_prob!.f32), advantage: text(experience.samples.advantage!.f32) };
+  return { begin, end: text(tiles()), units: [...games.units], rows, corrected };
 }

@@ -33,8 +33,9 @@ export class WasmEngine implements Engine {
     const experience = await this.games.next(learner.at, () => learner.weights, settings);
     const played = performance.now();
     const before = learner.skipped;
-    const learned = learner.update(experience, hyper);
     const { stats, lag, units } = experience;
+    if (lag) learner.correctLag(experience);
+    const learned = learner.update(experience, hyper);
     return {
       agentSteps: units.length * LANES,
       stats,

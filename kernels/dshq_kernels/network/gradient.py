@@ -66,6 +66,8 @@ from dshq_kernels.simd.vector import (
 CHUNK = 4
 """Units of 16 samples that learning takes through the network at once; with a 2x64 network they fit the second
 cache. With a memory it takes all units of a sequence."""
+CORRECT_LAG = 1
+"""Instead of the address of a loss: see `add_gradient`."""
 SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 
@@ -113,6 +115,37 @@ def _transpose_weights(plan, params, target):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
+def _largest_allowed(logits, n_actions, mask):
+    """The largest logit of each sample, after those that `mask` forbids became `FORBIDDEN`; arguments: `_loss_unit`."""
+    if mask > 0:
+        for j in range(n_actions):
+            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
+            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
+    top = load(logits)
+    for j in range(1, n_actions):
+        logit = load(logits + 64 * j)
+        top = select(logit > top, logit, top)  # one instruction; `maximum` minds NaN and takes three
+    return top
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def _correct_unit(logits, n_actions, action, log_prob, advantage, mask):
+    """The network's log-probabilities of the chosen actions in place of those of the policy that played, and the
+    advantages times the ratio of the two, cut off at 1; arguments: `_loss_unit`.
+    """
+    top = _largest_allowed(logits, n_actions, mask)
+    total, chosen_log, chosen = splat(0.0), splat(0.0), load_u32(action)
+    for j in range(n_actions):
+        below = load(logits + 64 * j) - top
+        total = total + exp(below)  # of what is forbidden it is 0
+        chosen_log = select(chosen == j, below, chosen_log)
+    newest = chosen_log - log(total)
+    ratio = exp(newest - load(log_prob))
+    store(advantage, load(advantage) * select(ratio < 1.0, ratio, 1.0))
+    store(log_prob, newest)
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
 def _loss_unit(
     logits, slopes, width, n_actions, action, log_prob, value, advantage, target, mask, importance, scaling, hyper, sums
 ):
@@ -125,14 +158,7 @@ def _loss_unit(
     """
     mean, inverse_deviation, reward_scale, share = scaling
     clip, clip_value, value_coef, entropy_coef = hyper
-    if mask > 0:
-        for j in range(n_actions):
-            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
-            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
-    top = load(logits)
-    for j in range(1, n_actions):
-        logit = load(logits + 64 * j)
-        top = select(logit > top, logit, top)  # one instruction; `maximum` minds NaN and takes three
+    top = _largest_allowed(logits, n_actions, mask)
     total, surprise, chosen_log = splat(0.0), splat(0.0), splat(0.0)
     chosen = load_u32(action)
     for j in range(n_actions):
@@ -199,7 +225,8 @@ def add_gradient(
     plan, activation, params, data, units, importance, normal, scaling, hyper, loss, gradient, sums, scratch
 ):
     """Adds the gradient of a loss over `units` (int64 indices) to the padded block at address `gradient`. `loss`: (0,
-    0) for PPO's; else the address of the C function of another one (search_loss.py), and of what it reads.
+    0) for PPO's; else the address of the C function of another one (search_loss.py), and of what it reads. With
+    `CORRECT_LAG` there is no gradient: see update.py, `_correct_lag`.
 
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
     16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none, then begins f32 `[unit, 16]`, the states
@@ -308,6 +335,10 @@ def add_gradient(
                     plan[0, JUDGE],
                     (*pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, 1, unit_logits, 64, memory),
                 )
+            if loss[0] == CORRECT_LAG:
+                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
+                _correct_unit(unit_logits, n_actions, action + at, log_prob + at, advantage + at, bits)
+                continue
             if loss[0] != 0:
                 bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
                 call_with(loss[0], (unit_logits, unit_slopes, outputs, n_actions, bits, begin + u, loss[1], sums))
@@ -336,6 +367,8 @@ def add_gradient(
             for j in range(0, out_width, 16):
                 transpose(said_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
 
+        if loss[0] == CORRECT_LAG:
+            continue
         for layer in range(layers - 1, -1, -1):
             row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
             depth = plan[layer, N_IN] // halves

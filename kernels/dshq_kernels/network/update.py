@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
+from numba import carray, njit
 
 from dshq_kernels.backends.lanes import pointer, stack_words
-from dshq_kernels.network.gradient import SUMS, add_gradient
+from dshq_kernels.network.gradient import CORRECT_LAG, SUMS, add_gradient
 from dshq_kernels.network.mlp import BIASES, OUT_WIDTH
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.atomics import load_acquire
@@ -59,6 +59,22 @@ def _meet(counter, threads, meeting):
         vector.yield_thread()
 
 
+@njit(nogil=True, error_model="numpy", inline="always")
+def _correct_lag(plan, activation, params, data, units, importance, normal, scaling, hyper, room):
+    """Prepares samples of an earlier policy for learning, in place: `log_prob` becomes that of the network, and the
+    advantages are multiplied by min(1, pi / mu), where mu is the policy that played. So the clip bounds the step of
+    this update alone, and what the network would hardly do counts less. To do it twice changes nothing more.
+
+    J. Hilton et al., "Batch size-invariance for policy optimization", 2021, section 3: the policy before the update in
+    the clip, the one that played in the weights. L. Espeholt et al., "IMPALA", ICML 2018, section 4.1: cut off at 1.
+    """
+    share = np.float32(0.0)
+    loss = (CORRECT_LAG, 0)
+    add_gradient(
+        plan, activation, params, data, units, importance, normal, (*scaling, share), hyper, loss, room, room, room
+    )
+
+
 @compiled
 def learn(
     thread,
@@ -78,9 +94,11 @@ def learn(
     mask,
     hyper,
     adam,
+    correcting,
     metrics,
 ):
-    """One thread's part of an update: all `threads` call it together; each ends with the same parameters.
+    """One thread's part of an update: all `threads` call it together; each ends with the same parameters. Where
+    `correcting`, nothing is learned: the samples of `order`, each unit once, are made ready for it (`_correct_lag`).
 
     `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two
     moments, equal in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`.
@@ -98,6 +116,12 @@ def learn(
     learning_rate, epsilon, max_norm, target_kl, step = adam
     params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
     stride = gradients.strides[1]
+    if correcting:
+        share = order.size // length
+        mine = order[share * thread // threads * length : share * (thread + 1) // threads * length]
+        room = scratch[thread].ctypes.data
+        _correct_lag(plan, activation, params, data, mine, importance, normal, scaling, hyper, room)
+        return
     sums = carray(pointer(stack_words(SUM_WORDS)), (SUMS, 16), np.float32)  # nothing is allocated: WebAssembly cannot
     for i in range(bounds.size - 1):
         units = bounds[i + 1] - bounds[i]

@@ -78,11 +78,12 @@ class ClusterGames:
         return Experience(samples, units, merge([chunk.stats for chunk in taken]), lag)
 
     def _joined(self, chunks: Sequence[Chunk], first: np.ndarray) -> Samples:
-        """The samples of rollouts, which begin at the rows `first`. Of a single one nothing is copied: what Ray hands
-        out is read-only, and lies in its store until nobody holds it any more.
+        """The samples of rollouts, which begin at the rows `first`. Of a single one only what the learner corrects
+        is copied: what Ray hands out is read-only, and lies in its store until nobody holds it any more.
         """
         if len(chunks) == 1:
-            return Samples(*chunks[0].samples)
+            samples = Samples(*chunks[0].samples)
+            return dataclasses.replace(samples, log_prob=samples.log_prob.copy(), advantage=samples.advantage.copy())
         if self._samples is None or len(self._samples.obs) != first[-1]:
             self._samples = Samples.new(int(first[-1]), *self._sizes)
         for chunk, row in zip(chunks, first, strict=False):

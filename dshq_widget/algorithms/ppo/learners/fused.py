@@ -4,7 +4,7 @@ torch."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -68,10 +68,7 @@ class FusedPPO:
                 thread, self._state, self._gradients, samples, order, importance, bounds, mean, deviation, hyper, sums
             )
 
-        others = [self._pool.submit(work, thread) for thread in range(1, self.threads)]
-        work(0)
-        for other in others:
-            other.result()
+        self._on_all(work)
         norms, applied, skipped = sums[0, SUMS + 1 :]
         self._step += int(applied)
         self.skipped += int(skipped)
@@ -79,6 +76,31 @@ class FusedPPO:
         if normalizer.active:
             self._set(normalizer.learned(self.blob(), samples, units))
         return {**metrics, "explained_variance": explained}
+
+    def correct_lag(self, samples: Samples, units: np.ndarray) -> None:
+        """See `learners.Learner.correct_lag`. Raises ValueError for samples that may not be written."""
+        if not (samples.log_prob.flags.writeable and samples.advantage.flags.writeable):
+            raise ValueError("expected samples that may be written, got read-only ones: copy log_prob and advantage")
+        folded = self.blob()
+        self._set(self.normalizer.unfold(folded))
+        order = (learner.sequences(units, samples.length).ravel() if self.spec.memory else units).astype(np.int64)
+        none, hyper = np.zeros(0, np.float32), Hyper()
+        sums = np.zeros((self.threads, SUMS + 4))
+        self._make_room(samples.length)
+
+        def work(thread: int) -> None:
+            state, gradients, begins = self._state, self._gradients, np.zeros(1, np.int64)
+            self._learn(thread, state, gradients, samples, order, none, begins, 0.0, 1.0, hyper, sums, correcting=True)
+
+        self._on_all(work)
+        self._set(folded)
+
+    def _on_all(self, work: Callable[[int], None]) -> None:
+        """Let every thread do its part."""
+        others = [self._pool.submit(work, thread) for thread in range(1, self.threads)]
+        work(0)
+        for other in others:
+            other.result()
 
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `learner.plan_minibatches`, with a memory `learner.plan_sequences`."""
@@ -112,6 +134,7 @@ class FusedPPO:
         deviation: float,
         hyper: Hyper,
         sums: np.ndarray,
+        correcting: bool = False,
     ) -> None:
         """`learn` with this learner's memory; `mean` and `deviation` are of the advantages."""
         f32 = np.float32
@@ -142,6 +165,7 @@ class FusedPPO:
                 float(hyper.target_kl * learner.KL_MARGIN),
                 self._step,
             ),
+            correcting,
             sums,
         )
 

@@ -75,6 +75,12 @@ class Learner(Protocol):
         """Learn from the `units` (int64 indices) of a rollout; returns metrics by the names of contract/metrics.py."""
         ...
 
+    def correct_lag(self, samples: Samples, units: np.ndarray) -> None:
+        """Prepare samples of an earlier policy for `update`, in place: `log_prob` becomes that of the newest policy,
+        and the advantages are weighted (dshq_kernels/network/update.py, `_correct_lag`).
+        """
+        ...
+
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
         """The loss's gradient over `units` as one minibatch, flat f32 (of the normalised weights), and the loss's
         parts; changes nothing.

@@ -139,6 +139,24 @@ class TorchPPO:
             self._set(normalizer.learned(self.blob(), samples, units))
         return metrics | self._explained(samples, units)
 
+    @torch.no_grad()
+    def correct_lag(self, samples: Samples, units: np.ndarray) -> None:
+        """See `learners.Learner.correct_lag`."""
+        folded = self.blob()
+        self._set(self.normalizer.unfold(folded))
+        order, _, bounds = self._drawn(samples, units, Hyper(minibatch_order="sequential", minibatch_size=1 << 14))
+        rows, fields = torch.from_numpy(order).to(self.device), self._upload(samples)
+        places = torch.arange(samples.log_prob.size, dtype=torch.float64, device=self.device)
+        fields["log_prob"] = places.view(samples.log_prob.shape)  # a batch then says where its samples lie
+        log_prob, advantage = samples.log_prob.reshape(-1), samples.advantage.reshape(-1)
+        for begin, end in itertools.pairwise(bounds.tolist()):
+            batch = self._batch(fields, rows[begin:end], torch.ones(end - begin, device=self.device), 0.0, 1.0)
+            newest = self.assess(batch["obs"], batch["action"], batch["mask"])[0].cpu().numpy()
+            at = batch["log_prob"].long().cpu().numpy()
+            advantage[at] *= np.minimum(1.0, np.exp(newest - log_prob[at]))
+            log_prob[at] = newest
+        self._set(folded)
+
     @staticmethod
     def _explained(samples: Samples, units: np.ndarray) -> dict[str, float]:
         """How much of the returns the values explain, as a metric."""

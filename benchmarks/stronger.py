@@ -1,0 +1,105 @@
+"""Does a run that is left alone keep getting stronger? Versions of one run against one another.
+
+`python -m benchmarks.stronger` trains the Ball Drill on one thread, keeps the version at each of `--marks` agent steps,
+and lets each play the earlier ones and the baselines: `benchmarks/results/stronger-*.json`. Marks are agent steps and
+not minutes, so that other work on the machine changes nothing but the waiting; at `STEPS_PER_SECOND` they are 30 s, 3,
+10 and 30 minutes. Target: each has at least .6 of the points against the one before, the last .75 against the second,
+and against the chaser nobody is below .95 of the best so far.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import describe, write
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.evaluate import evaluate, network, opponent
+from dshq_widget.training.any_drill import compiled, with_rules
+from dshq_widget.training.latest_policy import PolicyVersion
+from dshq_widget.training.trainer import Trainer
+
+STEPS_PER_SECOND = 1.2e6
+"""Agent steps a second of training on one quiet core of an AMD EPYC at 2.0 GHz (measured)."""
+MARKS = tuple(STEPS_PER_SECOND * seconds for seconds in (30, 180, 600, 1800))
+MATCHES = 4096
+
+
+def versions(seed: int, marks: Sequence[float], hyper: dict[str, Any]) -> list[PolicyVersion]:
+    """The first version at or after each mark. Raises RuntimeError when training fails."""
+    found: list[PolicyVersion] = []
+    with Trainer("ball", seed=seed, workers=0, **hyper) as trainer:
+        trainer.start()
+        while len(found) < len(marks):
+            time.sleep(0.05)
+            if trainer.status == "error":
+                raise RuntimeError(trainer.error)
+            policy = trainer.latest_policy()
+            if policy.step >= marks[len(found)]:
+                found.append(policy)
+        print(f"seed {seed}: {trainer.metrics.get('league_reverts', 0):g} reverts", flush=True)
+    return found
+
+
+def points(drill: CompiledDrill, one: PolicyVersion, other: Any) -> dict[str, float]:
+    """Points per match, and the share of matches that end with a goal."""
+    result = evaluate(drill, network(one.layers, one.activation, one.weights), other, MATCHES, seed=11)
+    return {
+        "points": (result["wins"] + result["draws"] / 2) / MATCHES,
+        "decided": 1 - result["draws"] / MATCHES,
+    }
+
+
+def compare(drill: CompiledDrill, found: Sequence[PolicyVersion]) -> dict[str, Any]:
+    """Each version against every earlier one (`rows[later][earlier]`) and against the baselines."""
+    rows = [
+        [points(drill, later, network(earlier.layers, earlier.activation, earlier.weights)) for earlier in found[:k]]
+        for k, later in enumerate(found)
+    ]
+    baselines = {
+        name: [points(drill, version, opponent(name, drill)) for version in found] for name in ("chaser", "random")
+    }
+    chaser = np.array([row["points"] for row in baselines["chaser"]])
+    return {
+        "agent_steps": [version.step for version in found],
+        "rows": rows,
+        **baselines,
+        "against_the_one_before": [rows[k][k - 1]["points"] for k in range(1, len(found))],
+        "last_against_second": rows[-1][1]["points"] if len(found) > 2 else None,
+        "chaser_share_of_best": float((chaser / np.maximum.accumulate(chaser)).min()),
+    }
+
+
+def main() -> None:
+    """Train, compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--marks", nargs="+", type=float, default=MARKS, help="agent steps")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings instead of the defaults")
+    parser.add_argument("--label", default="", help="what was changed, for the result's name")
+    parser.add_argument("--core", type=int, default=0, help="the one processor that trains")
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {options.core})
+    hyper: dict[str, Any] = dict(pair.split("=", 1) for pair in options.set)
+    runs = []
+    for seed in options.seeds:
+        began = time.monotonic()
+        found = versions(seed, options.marks, hyper)
+        run = {"seed": seed, "seconds": time.monotonic() - began, **compare(with_rules(compiled("ball")), found)}
+        runs.append(run)
+        before, share = [round(part, 3) for part in run["against_the_one_before"]], run["chaser_share_of_best"]
+        print(f"seed {seed}: against the one before {before}, last against second {run['last_against_second']}")
+        print(f"  of its best against the chaser {share:.3f}; {run['chaser']}", flush=True)
+        write(
+            "stronger" + f"_{options.label}" * bool(options.label),
+            {"machine": describe(), "hyper": hyper, "runs": runs},
+        )
+
+
+if __name__ == "__main__":
+    main()
