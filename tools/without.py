@@ -138,6 +138,26 @@ FEATURES = {
             "docs/reference/glossary.md": "10_self_play_and_elo",
         },
     ),
+    "page": Feature(
+        [
+            *("dshq_widget/widget/in_page", "dshq_widget/contract/faces/in_page.py", "js/features/in_page"),
+            *("js/trainer", "js/contract/training.ts", "tools/trainer_tables.py"),
+            *(f"kernels/dshq_kernels/play/{name}.py" for name in ("exported", "records")),
+        ],
+        {
+            "dshq_widget/widget/parts.py": r"\bInPage\b",
+            FACES: r"\bIN_PAGE\b",
+            PACKAGED: r'^    "page": \(',
+            "dshq_widget/algorithms/algorithm.py": '"page": ',
+            **{f"dshq_widget/algorithms/{name}/__init__.py": '"page": ' for name in ("spo", "gate", "dreamer")},
+            "js/features/page.ts": r"\binPage\b",
+            "js/build.mjs": r'"trainer", "worker\.ts"|^    trainer,$|The trainer\'s worker',
+            "tools/tables.py": r"\btrainer_ts\b",
+            "tools/compile_ahead.py": r"\blearner_module\b",
+            "hatch_build.py": r"static/trainer\.js",
+            "tests/cli/test_run_files.py": '"page": ',
+        },
+    ),
     "coach": Feature(
         ["dshq_widget/contract/faces/coach.py", "js/features/coach"],
         {FACES: r"\bCOACH\b", "js/features/page.ts": r"\bcoach\b"},

@@ -84,7 +84,7 @@ def _checked(found: Any, name: str) -> Algorithm:
     return found
 
 
-BROUGHT = {
+BROUGHT: dict[str, str] = {
     "page": (
         "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
         "`dshq play DRILL --engine page`"
