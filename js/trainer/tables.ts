@@ -106,7 +106,6 @@ export const RECORDS = {
     "max_norm",
     "target_kl",
     "steps",
-    "correcting",
     "metrics",
     "n_metrics"
   ],

@@ -53,8 +53,9 @@ export class TrainerThread {
 
 /** How many threads play games besides the one that learns: as the setting `workers` says, by itself none on small machines. */
 export function laneCount(workers: number, games: number): number {
-  const free = Math.max(0, Math.floor(((navigator.hardwareConcurrency || 1) - 2) / 2)); // the match, the learner, and room for others
-  return Math.min(workers < 0 ? free : workers, MOST_LANES, games / GAMES_OF_A_TILE);
+  const free = Math.floor(((navigator.hardwareConcurrency || 1) - 2) / 2); // the match, the learner, and room for others
+  const few = free < 2 ? 0 : free; // one thread plays no faster than the learner's own, which waits for it
+  return Math.min(workers < 0 ? few : workers, MOST_LANES, games / GAMES_OF_A_TILE);
 }
 
 /** The answer of a worker with one task; rejects with an Error of one sentence. */

@@ -40,9 +40,5 @@ export default async function lockstep({ spec, learner, drill, values, weights, 
     steps += experience.units.length * LANES;
     rows.push({ hyper, learned, stats: [...experience.stats].map((x) => (Number.isFinite(x) ? x : null)), weights: text(learning.weights) });
   }
-  const experience = games.play(learning.at, settings);
-  learning.update(experience, hyperAt(settings, steps));
-  learning.correctLag(experience); // these samples are of the version before
-  const corrected = { log_prob: text(experience.samples.log_prob!.f32), advantage: text(experience.samples.advantage!.f32) };
-  return { begin, end: text(tiles()), units: [...games.units], rows, corrected };
+  return { begin, end: text(tiles()), units: [...games.units], rows };
 }

@@ -33,9 +33,8 @@ export class WasmEngine implements Engine {
     const experience = await this.games.next(learner.at, () => learner.weights, settings);
     const played = performance.now();
     const before = learner.skipped;
-    const { stats, lag, units } = experience;
-    if (lag) learner.correctLag(experience);
     const learned = learner.update(experience, hyper);
+    const { stats, lag, units } = experience;
     return {
       agentSteps: units.length * LANES,
       stats,
@@ -50,7 +49,6 @@ export class WasmEngine implements Engine {
 
   load(weights: Float32Array): void {
     this.learner.load(weights);
-    this.games.forget();
   }
 
   setOpponents(policies: readonly Float32Array[]): void {

@@ -17,8 +17,6 @@ export interface Experience {
 export interface Games {
   /** The next rollout, whose samples are overwritten by the one after it. `params`: address of the padded parameters, `weights` the same, flat. */
   next(params: number, weights: () => Float32Array, settings: Settings): Experience | Promise<Experience>;
-  /** Other weights were loaded: what the abandoned ones have played, or are playing, is not learned from. */
-  forget(): void;
   /** Plays the pool's games against these earlier policies from now on, flat weights for each slot. */
   setOpponents(policies: readonly Float32Array[]): void;
   /** Starts a share of the new games from one of these scenes, a game's words each. */

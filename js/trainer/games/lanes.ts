@@ -1,6 +1,6 @@
 /**
- * Games in threads of their own, which play while the learner learns: the experience of all of them together, one version behind. Rollout
- * processes in the page.
+ * Games in threads of their own: the experience of all of them together. They play when it is asked for, with the newest weights, and rest while
+ * the learner learns: samples of the version before would have to be corrected first, which takes longer than playing (docs/LOG.md).
  */
 import type { DrillSpec } from "../../contract/protocol";
 import type { ModuleBytes, Values } from "../../contract/training";
@@ -26,13 +26,13 @@ interface Lane {
   port: MessagePort;
   units: number;
   trainable: Int32Array;
-  played: Promise<Extract<FromLane, { type: "PLAYED" }>> | null;
 }
+
+type Played = Extract<FromLane, { type: "PLAYED" }>;
 
 export class Lanes implements Games {
   private readonly samples: Samples;
   private readonly units: Int32Array;
-  private abandoned = false; // what is being played
 
   private constructor(
     modules: Modules,
@@ -72,26 +72,14 @@ export class Lanes implements Games {
   }
 
   async next(_params: number, weights: () => Float32Array, settings: Settings): Promise<Experience> {
-    if (this.abandoned) {
-      await Promise.all(this.lanes.map((lane) => lane.played)); // a thread does not stop in the middle of a rollout
-      for (const lane of this.lanes) lane.played = null;
-      this.abandoned = false;
-    }
-    const behind = this.lanes.every((lane) => lane.played !== null);
-    for (const lane of this.lanes) lane.played ??= this.play(lane, weights(), settings);
-    const played = await Promise.all(this.lanes.map((lane) => lane.played!));
+    const newest = weights();
+    const played = await Promise.all(this.lanes.map((lane) => this.play(lane, newest, settings)));
     let from = 0;
     for (const [k, { arrays }] of played.entries()) {
       copyIn(this.samples, this.shape, arrays, from);
       from += this.lanes[k]!.units;
     }
-    const newest = weights();
-    for (const lane of this.lanes) lane.played = this.play(lane, newest, settings);
-    return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: Number(behind) };
-  }
-
-  forget(): void {
-    this.abandoned = true;
+    return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: 0 };
   }
 
   setOpponents(policies: readonly Float32Array[]): void {
@@ -116,7 +104,7 @@ export class Lanes implements Games {
     for (const { port } of this.lanes) port.close();
   }
 
-  private play({ port }: Lane, weights: Float32Array, settings: Settings): NonNullable<Lane["played"]> {
+  private play({ port }: Lane, weights: Float32Array, settings: Settings): Promise<Played> {
     return new Promise((resolve) => {
       port.onmessage = ({ data }: MessageEvent<FromLane>) => {
         if (data.type === "PLAYED") resolve(data);
@@ -137,7 +125,7 @@ function startLane(port: MessagePort, order: ToLane): Promise<Lane | null> {
     port.onmessage = ({ data }: MessageEvent<FromLane>) => {
       if (data.type !== "LANE_READY") return;
       clearTimeout(silent);
-      resolve({ port, units: data.units, trainable: data.trainable, played: null });
+      resolve({ port, units: data.units, trainable: data.trainable });
     };
     port.postMessage(order);
   });

@@ -187,8 +187,6 @@ export class Rollouts implements Games {
     for (const [slot, weights] of policies.entries()) pack(this.plan, weights, this.policies!.f32.subarray(slot * floats, (slot + 1) * floats));
   }
 
-  forget(): void {} // every rollout is played when it is asked for
-
   /** Starts a share of the new games from one of these scenes, a game's words each. */
   practise(scenes: readonly Uint32Array[]): void {
     const { memory, tileWords } = this.modules;

@@ -8,7 +8,7 @@ import { LANES, places, type Samples } from "../games/samples";
 import { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "../tables";
-import { planMinibatches, planSequences, sequences } from "./minibatches";
+import { planMinibatches, planSequences } from "./minibatches";
 import { learningMask } from "./network";
 import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
@@ -57,19 +57,6 @@ export class Learner {
     return this.params.at;
   }
 
-  /** Prepares samples of an earlier policy for `update`, in place: `_correct_lag` of dshq_kernels/network/update.py. */
-  correctLag({ samples, units }: Experience): void {
-    const { normalizer, plan } = this;
-    if (normalizer.measures) return;
-    const order = plan.memory ? Int32Array.from(sequences(units, samples.length).flat()) : units;
-    const place = this.ordersFor(order.length, 0);
-    place.order.putI64(order);
-    const folded = this.weights;
-    if (normalizer.active) this.set(normalizer.unfold(folded));
-    this.modules.call("learn", { ...this.places(samples), order: place.order.at, n_order: order.length, correcting: 1 });
-    if (normalizer.active) this.set(folded);
-  }
-
   /** Learns from a rollout. Returns metrics by the names of contract/metrics.py. */
   update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
     const { normalizer, plan, modules } = this;
@@ -83,6 +70,8 @@ export class Learner {
     const { order, importance, bounds } = plan.memory
       ? planSequences(this.generator, units, advantage, samples.length, hyper)
       : planMinibatches(this.generator, units, advantage, hyper);
+    const inputs = normalizer.inputs;
+    this.normal.f32.set(inputs);
     const place = this.ordersFor(order.length, bounds.length);
     place.order.putI64(order);
     place.bounds.putI64(bounds);
@@ -91,12 +80,23 @@ export class Learner {
     sums.fill(0);
     const scaled = hyper.normalize_advantages;
     modules.call("learn", {
-      ...this.places(samples),
+      plan: this.planBlock.at,
+      layers: plan.rows,
+      activation: plan.activation,
+      state: this.params.at,
+      floats: plan.floats,
+      gradients: this.gradients.at,
+      scratch: this.scratch.at,
+      scratch_floats: this.scratch.bytes / 4,
+      ...places(samples),
+      length: samples.length,
       order: place.order.at,
       importance: place.importance.at,
       n_order: order.length,
       bounds: place.bounds.at,
       n_bounds: bounds.length,
+      normal: this.normal.at,
+      n_normal: inputs.length / 2,
       advantage_mean: scaled ? mean : 0,
       advantage_scale: scaled ? 1 / (deviation + 1e-8) : normalizer.rewardScale,
       reward_scale: normalizer.rewardScale,
@@ -163,27 +163,6 @@ export class Learner {
     this.step = Number(adam_step.data[0]);
     this.generator = Generator.fromState(generator_update.data as BigUint64Array);
     this.normalizer.restore(state);
-  }
-
-  /** The network, the samples and what both functions of the module read. */
-  private places(samples: Samples): Record<string, number> {
-    const { plan } = this;
-    const inputs = this.normalizer.inputs;
-    this.normal.f32.set(inputs);
-    return {
-      plan: this.planBlock.at,
-      layers: plan.rows,
-      activation: plan.activation,
-      state: this.params.at,
-      floats: plan.floats,
-      gradients: this.gradients.at,
-      scratch: this.scratch.at,
-      scratch_floats: this.scratch.bytes / 4,
-      ...places(samples),
-      length: samples.length,
-      normal: this.normal.at,
-      n_normal: inputs.length / 2,
-    };
   }
 
   private set(weights: Float32Array): void {

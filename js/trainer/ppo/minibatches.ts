@@ -62,7 +62,7 @@ export function planSequences(generator: Generator, units: Int32Array, advantage
 }
 
 /** Units of whole sequences, each in its order. They lie as `[groups, length, 2]`. */
-export function sequences(units: Int32Array, length: number): number[][] {
+function sequences(units: Int32Array, length: number): number[][] {
   const found = new Map<number, number[]>();
   for (const unit of units) {
     const sequence = Math.floor(unit / (2 * length)) * 2 + (unit % 2);

@@ -88,7 +88,7 @@ def learn(at):
         carray(pointer(r.trained), r.n_trained, f32),
         (f32(r.clip), r.clip_value != 0, f32(r.value_coef), f32(r.entropy_coef)),
         (r.learning_rate, r.epsilon, r.max_norm, r.target_kl, r.steps),
-        r.correcting != 0,
+        False,  # a page learns from its newest policy's samples alone
         carray(pointer(r.metrics), (1, r.n_metrics), f64),
     )
 

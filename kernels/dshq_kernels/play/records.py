@@ -37,7 +37,7 @@ ROLLOUT = record(
 UPDATE = record(
     f"plan layers activation state floats gradients scratch scratch_floats {SAMPLES} length order importance n_order "
     "bounds n_bounds normal n_normal advantage_mean advantage_scale reward_scale trained n_trained clip clip_value "
-    "value_coef entropy_coef learning_rate epsilon max_norm target_kl steps correcting metrics n_metrics"
+    "value_coef entropy_coef learning_rate epsilon max_norm target_kl steps metrics n_metrics"
 )
 MATCHES = record(
     f"{GAME} side_of kind other_kind {NETWORK} other_plan other_layers other_activation other_params n_actions greedy "
