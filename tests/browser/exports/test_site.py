@@ -1,10 +1,7 @@
 """The static site in the browser, from disk and under a path of a host: it plays, searches, and asks nobody else."""
 
-import functools
 import re
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import dshq_widget
 from dshq_widget.drills import drills
 from dshq_widget.lessons import LESSONS, lesson
 from tests.harness.browser.console import Console
+from tests.harness.browser.hosts import headers, served
 from tests.harness.browser.page import WidgetPage
 from tools import pages as lesson_pages
 from tools.notebooks import SOURCE, notebook
@@ -26,13 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PLAYED = "replay"
 """The lesson that is worked through; the others have their text and code, without what the cells showed."""
 PATH = "some/sub/path"
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and writes no log."""
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +44,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def host(built: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(built))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    with served(built, headers()["nginx"]) as address:
+        yield address
 
 
 @pytest.fixture(params=["disk", "host"])
