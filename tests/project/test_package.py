@@ -143,3 +143,12 @@ def test_what_came_with_a_wheel_is_not_compiled_again(wheel: Path, tmp_path: Pat
 
 def test_the_page_and_the_package_have_one_version():
     assert re.search(rf'"version": "{re.escape(__version__)}"', (ROOT / "package.json").read_text())
+
+
+def test_no_file_has_an_unfinished_merge():
+    """git's own search, over all that it knows but binary files and results."""
+    marks = r"^(<{7} |>{7} |={7}$|\|{7} )"
+    found = subprocess.run(["git", "grep", "-nIE", marks, "--", "."], cwd=ROOT, capture_output=True, text=True)
+    if found.returncode > 1:
+        pytest.skip("this is no checkout of git")
+    assert found.stdout == ""

@@ -1,8 +1,7 @@
 """What tools/site writes for mkdocs: links as the site has them, and every drill described."""
 
-import re
-
 import pytest
+import yaml
 
 from dshq_widget.drills import drills
 from tools.site import documents, drill_pages, matches
@@ -46,9 +45,16 @@ def test_links_lead_where_the_site_has_the_file(document, page, link, there):
 
 def test_every_document_is_in_the_navigation():
     """Every page of the documents is one that a reader of the site finds in a menu."""
-    menus = (documents.ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
-    named = set(re.findall(r"[\w/-]+\.md", menus))
+    site = yaml.load((documents.ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)
+    named = set(pages(site["nav"]))
     assert [page for page in documents.DOCUMENTS.values() if page not in named] == []
+
+
+def pages(menu):
+    """The pages of a menu and of the menus in it."""
+    if isinstance(menu, str):
+        return [menu]
+    return [page for part in (menu.values() if isinstance(menu, dict) else menu) for page in pages(part)]
 
 
 def test_every_drill_is_described_and_has_a_picture():
