@@ -37,6 +37,11 @@ class Watched(DrillVectorEnv):
         return found
 
 
+def test_the_documents_list_every_example():
+    listed = re.findall(r"\(\.\./examples/(\w+\.py)\)", (DOCS / "howto" / "examples.md").read_text())
+    assert listed == sorted(path.name for path in EXAMPLES.glob("*.py"))
+
+
 def example(name: str) -> ModuleType:
     """An example as a module."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
