@@ -7,14 +7,12 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.network import mlp
-from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd import vector
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -23,7 +21,7 @@ from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.contract.torch_needed import torch_missing
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning.worker import make_rollouts
+from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget
 
@@ -142,25 +140,15 @@ def turns(
 ) -> float:
     """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
     learner = FusedPPO(network, threads=threads)
-    games = make_rollouts(drill, config, config.num_envs, 0, threads)
-    samples, units = Samples.new(games.units, *Samples.sizes(drill.spec)), games.trainable
-    with ThreadPoolExecutor(threads) as pool:
+    games = OwnGames(drill, config, threads)
 
-        def play() -> None:
-            def part(k: int) -> None:
-                stats = games.new_stats()
-                games.play(learner.params, samples, stats, part=k, gamma=config.gamma, gae_lambda=config.gae_lambda)
+    def turn() -> None:
+        if playing:
+            games.next(learner, config, 0)
+        learner.update(games.samples, games.units, Hyper())
 
-            list(pool.map(part, range(threads)))
-            games.advance()
-
-        def turn() -> None:
-            if playing:
-                play()
-            learner.update(samples, units, Hyper())
-
-        play()
-        return rate(turn, len(units) * 16, seconds)
+    games.next(learner, config, 0)
+    return rate(turn, len(games.units) * 16, seconds)
 
 
 def inference(network: PolicySpec, seconds: float) -> float:

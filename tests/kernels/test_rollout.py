@@ -229,6 +229,9 @@ def test_opponents_from_earlier_policies():
     samples, stats = Samples.new(rollouts.units, 3), rollouts.new_stats()
     params = aligned(pool.shape[1])
     params[:] = pool[0]
+    for few in (None, pool[:1]):  # memory that is not there would be read
+        with pytest.raises(ValueError, match="have 2 policies as opponents"):
+            rollouts.play(params, samples, stats, gamma=GAMMA, gae_lambda=LAMBDA, policies=few)
     rollouts.play(params, samples, stats, gamma=GAMMA, gae_lambda=LAMBDA, policies=pool)
     assert (samples.action[rollouts.trainable] == 2).all()
     learners_side = {int(tile): int(side) for group in rollouts.groups for tile, side in group.reshape(2, 2)}

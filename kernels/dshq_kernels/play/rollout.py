@@ -232,6 +232,7 @@ class Rollouts:
         kinds = share_tiles(tiles, codes if self.sides == 2 else {SELF: 1.0})
         learning, here = alternate_sides(kinds), slice(first, first + self.n_tiles)
         self.opponents = kinds[here].copy()
+        self.slots = max(0, POLICY + 1 - int(self.opponents.min()))
         rng = np.random.default_rng([self.seed, 0x51DE])
         self.groups = rng.permutation(make_groups(self.opponents, self.sides, learning[here]), axis=0)
         self.bounds = np.arange(parts + 1) * len(self.groups) // parts
@@ -293,10 +294,13 @@ class Rollouts:
         part: int = 0,
     ) -> None:
         """Play one part's games for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of the
-        same kind.
+        same kind, those of the opponents that are policies. Raises ValueError for too few of them.
 
         After all parts have played, call `advance`.
         """
+        given = 0 if policies is None else len(policies)
+        if given < self.slots:
+            raise ValueError(f"these games have {self.slots} policies as opponents, got {given}: pass `policies`")
         low, high = self.bounds[part], self.bounds[part + 1]
         play(
             self.verbs,
