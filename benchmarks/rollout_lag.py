@@ -66,7 +66,7 @@ class LateGames(OwnGames):
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
         self._kept.append(learner.blob())
         found = super().next(self, config, version)
-        found.lag = len(self._kept) - 1 if self._corrected else 0
+        found.lag = found.age = len(self._kept) - 1 if self._corrected else 0
         return found
 
     def blob(self) -> np.ndarray:

@@ -29,6 +29,8 @@ class Experience:
     """How many versions the playing policy was behind."""
     done: Callable[[], None] = _nothing
     """Called when nobody reads it any more: its memory may be overwritten."""
+    age: float = 0.0
+    """`lag` in rollouts of all games: less where a version is made from a part of the games."""
 
     @property
     def agent_steps(self) -> int:

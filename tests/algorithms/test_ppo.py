@@ -93,7 +93,7 @@ def test_only_samples_of_an_earlier_policy_are_corrected(lag):
     samples, units = make_samples(seed=0), np.arange(64)
     before = samples.log_prob.copy()
     update = PPOUpdate(FusedPPO(SPEC, seed=1), pytest.fail)
-    update.update(Experience(samples, units, np.zeros(0), lag), Progress(TrainConfig(), 0, 0))
+    update.update(Experience(samples, units, np.zeros(0), lag, age=lag), Progress(TrainConfig(), 0, 0))
     assert np.array_equal(samples.log_prob, before) == (lag not in (1, MOST_CORRECTED))
 
 

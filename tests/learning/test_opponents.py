@@ -91,6 +91,22 @@ def test_what_a_collapsed_policy_played_is_thrown_away():
     block.close()
 
 
+def test_the_age_of_samples_counts_rollouts_of_all_games():
+    """Two processes make two versions of every rollout."""
+    drill = compile_drill(Ball)
+    config = TrainConfig(num_envs=32, rollout_length=2)
+    block, offsets = _ring(drill, config, (16, 16))
+    games = RingGames(drill, config, block, [16, 16], offsets, None)
+    rollouts = make_rollouts(drill, config, 16, 0, 1, (0, 2))
+    producer = Lane.attach(block, chunk_fields(rollouts.units, drill.spec, config), offsets[0])
+    producer.reserve()
+    producer.commit(4)
+    experience = games.next(None, config, 7)
+    assert (experience.lag, experience.age) == (3, 1.5)
+    experience.done()
+    block.close()
+
+
 class OpenChannel:
     """Of a process that nobody commands, until it is closed."""
 

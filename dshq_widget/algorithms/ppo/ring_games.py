@@ -96,5 +96,6 @@ class RingGames:
                 samples = Samples.over(chunk.arrays["samples"], *self.shapes[k])
                 self.memory[k] = float(chunk.arrays["memory_mb"][0])
                 units = np.flatnonzero(chunk.arrays["trainable"])
-                return Experience(samples, units, chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
+                stats, age = chunk.arrays["stats"].copy(), lag / len(self.lanes)
+                return Experience(samples, units, stats, lag, self.lanes[k].release, age)
         return None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 MOST_CORRECTED = 2
-"""Versions: samples that are older are left to the clip, which then costs fewer agent steps than the correction (at 4,
-in CartPole and Approach, measured: benchmarks/rollout_lag.py). Ordinary are 1, and 2 at most.
+"""Rollouts of all games: samples that are older are left to the clip, which then costs fewer agent steps than the
+correction (at 4, in CartPole and Approach, measured: benchmarks/rollout_lag.py). Ordinary are 1, and 2 at most.
 """
 
 
@@ -53,7 +53,7 @@ class PPOUpdate(Learner):
         return {key: value for key, value in asdict(self.hyper(progress)).items() if isinstance(value, (int, float))}
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
-        if 0 < experience.lag <= MOST_CORRECTED and not self.ppo.normalizer.measures:
+        if 0 < experience.age <= MOST_CORRECTED and not self.ppo.normalizer.measures:
             self.ppo.correct_lag(experience.samples, experience.units)
         compared = self._compare(experience, progress)
         return self.ppo.update(experience.samples, experience.units, self.hyper(progress)) | compared

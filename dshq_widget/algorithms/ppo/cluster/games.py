@@ -75,7 +75,7 @@ class ClusterGames:
         samples = self._joined(taken, first)
         units = np.concatenate([row + chunk.units for chunk, row in zip(taken, first, strict=False)])
         lag = version - min(chunk.version for chunk in taken)
-        return Experience(samples, units, merge([chunk.stats for chunk in taken]), lag)
+        return Experience(samples, units, merge([chunk.stats for chunk in taken]), lag, age=lag)
 
     def _joined(self, chunks: Sequence[Chunk], first: np.ndarray) -> Samples:
         """The samples of rollouts, which begin at the rows `first`. Of a single one only what the learner corrects
