@@ -10,7 +10,6 @@ export class Tally {
   private readonly learned: Record<string, number>[] = [];
   private rolloutMs = 0;
   private updateMs = 0;
-  private lag = 0;
 
   constructor(public began: number) {}
 
@@ -18,9 +17,8 @@ export class Tally {
     return this.learned.length;
   }
 
-  add({ stats, lag, learned, rolloutMs, updateMs }: Update): void {
+  add({ stats, learned, rolloutMs, updateMs }: Update): void {
     this.total = this.total ? merged([this.total, stats]) : stats;
-    this.lag = Math.max(this.lag, lag);
     this.learned.push(learned);
     this.rolloutMs += rolloutMs;
     this.updateMs += updateMs;
@@ -35,7 +33,7 @@ export class Tally {
     const values: MetricsRow = {
       agent_steps_per_second: sum("agent_steps") / seconds,
       updates_per_second: n / seconds,
-      policy_lag: this.lag,
+      policy_lag: 0, // every rollout in a page is played with the newest version
       rollout_ms: this.rolloutMs / n,
       update_ms: this.updateMs / n,
     };

@@ -30,7 +30,7 @@ class Counting implements Engine {
     vi.advanceTimersByTime(this.ms);
     this.weights = this.weights.map((weight) => weight + 1);
     const { ms, skipped } = this;
-    return { agentSteps: STEPS, stats: new Float64Array(0), lag: 0, learned: {}, skipped, meanReturn: 0, rolloutMs: ms / 4, updateMs: (3 * ms) / 4 };
+    return { agentSteps: STEPS, stats: new Float64Array(0), learned: {}, skipped, meanReturn: 0, rolloutMs: ms / 4, updateMs: (3 * ms) / 4 };
   }
 
   load(weights: Float32Array): void {

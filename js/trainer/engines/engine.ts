@@ -9,8 +9,6 @@ export interface Update {
   agentSteps: number;
   /** `STATS`, then one sum per reward term; NaN for what was not measured. */
   stats: Float64Array;
-  /** How many versions the policy that played was behind. */
-  lag: number;
   /** Metrics by the names of contract/metrics.py. */
   learned: Record<string, number>;
   /** Minibatches left out because their gradient was not finite. */

@@ -79,7 +79,6 @@ export class GpuEngine implements Away {
     return {
       agentSteps: rollout.agent_steps,
       stats: this.statsOf(rollout),
-      lag: 0,
       learned: Object.fromEntries(measured),
       skipped,
       meanReturn,

@@ -34,11 +34,10 @@ export class WasmEngine implements Engine {
     const played = performance.now();
     const before = learner.skipped;
     const learned = learner.update(experience, hyper);
-    const { stats, lag, units } = experience;
+    const { stats, units } = experience;
     return {
       agentSteps: units.length * LANES,
       stats,
-      lag,
       learned,
       skipped: learner.skipped - before,
       meanReturn: meanReturn(experience),

@@ -10,8 +10,6 @@ export interface Experience {
   units: Int32Array;
   /** `STATS`, then one sum per reward term. */
   stats: Float64Array;
-  /** How many versions the policy that played was behind. */
-  lag: number;
 }
 
 export interface Games {

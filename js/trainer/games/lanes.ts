@@ -79,7 +79,7 @@ export class Lanes implements Games {
       copyIn(this.samples, this.shape, arrays, from);
       from += this.lanes[k]!.units;
     }
-    return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: 0 };
+    return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)) };
   }
 
   setOpponents(policies: readonly Float32Array[]): void {

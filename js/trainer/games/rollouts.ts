@@ -174,7 +174,7 @@ export class Rollouts implements Games {
       scene_share: settings.scene_share,
     });
     this.count = (this.count + this.settings.rollout_length) % 2 ** 32;
-    return { samples: this.samples, units: this.units, stats: stats.slice(0, STATS.length + terms.length), lag: 0 };
+    return { samples: this.samples, units: this.units, stats: stats.slice(0, STATS.length + terms.length) };
   }
 
   next(params: number, _weights: () => Float32Array, settings: Settings): Experience {
