@@ -35,9 +35,9 @@ MOST_BUSY = 0.1
 is discarded.
 """
 ADVANTAGE = 1.4
-"""Rollout processes must be faster by this factor, because their samples are a version old: so many times the agent
-steps it takes to the same skill at most (measured: Ball 1.0, Approach 1.2, Sumo 1.4, CartPole 1.5, medians of three
-seeds; benchmarks/rollout_lag.py).
+"""Rollout processes must be faster by this factor, because their samples are a version old, and more of them are needed
+for the same skill (measured: Ball 1.0, Approach 1.2, Sumo 1.4 times, medians of three seeds; CartPole the third
+evaluation instead of the second; benchmarks/rollout_lag.py).
 """
 CORRECTION = 0.4
 """Time to correct old samples, as a share of one epoch's (measured: 7.8 of 19 ms for 65,536 agent steps)."""

@@ -115,8 +115,10 @@ def _transpose_weights(plan, params, target):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def _largest_allowed(logits, n_actions, mask):
-    """The largest logit of each sample, after those that `mask` forbids became `FORBIDDEN`; arguments: `_loss_unit`."""
+def largest_allowed(logits, n_actions, mask):
+    """The largest logit of each sample, after those that `mask` forbids became `FORBIDDEN`; arguments: `_loss_unit`.
+    What search learns from begins like that, too (search_loss.py).
+    """
     if mask > 0:
         for j in range(n_actions):
             allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
@@ -133,7 +135,7 @@ def _correct_unit(logits, n_actions, action, log_prob, advantage, mask):
     """The network's log-probabilities of the chosen actions in place of those of the policy that played, and the
     advantages times the ratio of the two, cut off at 1; arguments: `_loss_unit`.
     """
-    top = _largest_allowed(logits, n_actions, mask)
+    top = largest_allowed(logits, n_actions, mask)
     total, chosen_log, chosen = splat(0.0), splat(0.0), load_u32(action)
     for j in range(n_actions):
         below = load(logits + 64 * j) - top
@@ -158,7 +160,7 @@ def _loss_unit(
     """
     mean, inverse_deviation, reward_scale, share = scaling
     clip, clip_value, value_coef, entropy_coef = hyper
-    top = _largest_allowed(logits, n_actions, mask)
+    top = largest_allowed(logits, n_actions, mask)
     total, surprise, chosen_log = splat(0.0), splat(0.0), splat(0.0)
     chosen = load_u32(action)
     for j in range(n_actions):

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dshq_kernels.backends.generated import load_module
+from dshq_kernels.network.gradient import largest_allowed
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.simd.elementary import exp, log
-from dshq_kernels.simd.vector import compiled, fma, load, load_u32, maximum, peek_f32, peek_i32, select, splat, store
+from dshq_kernels.simd.vector import compiled, fma, load, maximum, peek_f32, peek_i32, select, splat, store
 
 ALPHA, VALUE_COEF, SHARE = range(3)
 """Numbers, f32, at the address `Read.numbers`: weight of the trust region, of the critic, and 1 / samples."""
@@ -55,14 +56,7 @@ def search_loss(logits, slopes, width, n_actions, mask, position, read, sums):
         peek_f32(_word(read, 3) + 4),
         peek_f32(_word(read, 3) + 8),
     )
-    if mask > 0:
-        for j in range(n_actions):
-            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
-            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
-    top = load(logits)
-    for j in range(1, n_actions):
-        logit = load(logits + 64 * j)
-        top = select(logit > top, logit, top)
+    top = largest_allowed(logits, n_actions, mask)
     total, surprise = splat(0.0), splat(0.0)
     for j in range(n_actions):
         below = load(logits + 64 * j) - top
