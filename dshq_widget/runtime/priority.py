@@ -9,6 +9,7 @@ the system allows that.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,8 @@ import psutil
 
 from dshq_widget.runtime.budget import processor_seconds
 from dshq_widget.system import priority
+
+log = logging.getLogger(__name__)
 
 FLOOR = 0.5
 """Processors below which others take too much (contract/metrics.py, `processors`)."""
@@ -59,7 +62,11 @@ class Priority:
         the watchdog end it then, not a signal to the group.
         """
         if self._gentle:
-            priority.own_group()
+            try:
+                priority.own_group()
+            except OSError as error:
+                self._give_up(error)
+        if self._gentle:
             self._apply(FIRST_LEVEL)
         threading.Thread(target=self._keep, name="dshq-priority", daemon=True).start()
         return self
@@ -97,8 +104,15 @@ class Priority:
             priority.weigh(changed, nice if nice != now_nice else None)
         except PermissionError:  # a lower nice value needs a right that few processes have
             self._most = min(self._most, level - 1)
-            return
-        self._level = level
+        except OSError as error:
+            self._give_up(error)
+        else:
+            self._level = level
+
+    def _give_up(self, error: OSError) -> None:
+        """Keep the priority from now on: training matters more than its share."""
+        self._gentle = False
+        log.warning("the system refuses to change this process's priority, so it keeps the one it has: %s", error)
 
     def _takers(self) -> dict[str, float]:
         """Processors of the busiest other processes since the last look, by name."""

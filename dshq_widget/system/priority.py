@@ -1,6 +1,7 @@
 """The priority of this process: `niceness()`, from 0 to 19 as POSIX counts, and `step_aside(nice)`, which makes it at
 least that nice. Where `ADJUSTABLE`, the process can also move to a group of its own (`own_group`) and set its weight
-(`weigh`, which raises PermissionError where the system does not allow a value).
+(`weigh`). Both raise OSError where the system refuses: PermissionError for a value that it does not allow, others where
+it allows none (a read-only /proc, a sandbox).
 """
 
 from typing import TYPE_CHECKING

@@ -8,6 +8,7 @@ import pytest
 
 from dshq_widget.runtime import priority
 from dshq_widget.runtime.priority import FIRST_LEVEL, LEVELS, Priority, next_level
+from dshq_widget.system.posix import priority as posix
 from dshq_widget.system.priority import ADJUSTABLE
 
 
@@ -66,3 +67,29 @@ print(json.dumps([os.sched_getscheduler(0) == os.SCHED_OTHER, not grouped or os.
 """
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     assert json.loads(said.stdout) == [True, True]
+
+
+@pytest.mark.parametrize("refusing", ["own_group", "weigh"])
+def test_a_system_that_refuses_ends_no_training(monkeypatch, caplog, refusing):
+    def refuse(*_values):
+        raise OSError(22, "Invalid argument")
+
+    asked = []
+    monkeypatch.setattr(priority.priority, "own_group", lambda: None)
+    monkeypatch.setattr(priority.priority, "weigh", lambda *values: asked.append(values))
+    monkeypatch.setattr(priority.priority, refusing, refuse)
+    monkeypatch.setattr(priority.priority, "ADJUSTABLE", True)
+    gentle = Priority(gentle=True).start()
+    gentle.look(ran=0.1, waited=0.9)
+    assert caplog.text.count("Invalid argument") == 1, "said once"
+    assert asked == [], "it keeps the priority that it has"
+
+
+@pytest.mark.skipif(not ADJUSTABLE, reason="the system has no groups whose weight a process may set")
+def test_a_session_in_no_group_and_a_thread_that_ended_are_passed_over(tmp_path, monkeypatch):
+    groupless = tmp_path / "autogroup"
+    groupless.write_text("")
+    monkeypatch.setattr(posix, "GROUP", groupless)
+    monkeypatch.setattr(posix.os, "listdir", lambda _folder: [str(2**22)])  # above the most process numbers there are
+    posix.weigh(10, 10)
+    assert groupless.read_text() == "", "a write would be refused"

@@ -2,10 +2,12 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 ADJUSTABLE = sys.platform == "linux"
 AUTOGROUP_SWITCH = Path("/proc/sys/kernel/sched_autogroup_enabled")
+GROUP = Path("/proc/self/autogroup")
 
 
 def niceness() -> int:
@@ -29,7 +31,8 @@ def weigh(group: int | None, nice: int | None) -> None:
         _weigh_group(group)
     if nice is not None:
         for thread in os.listdir("/proc/self/task"):
-            os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+            with suppress(ProcessLookupError):  # it has ended since
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
 
 def _grouped() -> bool:
@@ -40,9 +43,9 @@ def _grouped() -> bool:
 
 
 def _weigh_group(nice: int) -> None:
-    """The kernel has no groups, or allows a change ten times a second at most."""
-    try:
-        with open("/proc/self/autogroup", "w") as file:
-            file.write(str(nice))
-    except (FileNotFoundError, BlockingIOError):
-        return
+    """Nothing where the kernel has no groups, or this session is in none (GROUP is empty then, and a write is refused
+    with EINVAL: kernel/sched/fair.c, sched_group_set_shares). The kernel allows a change ten times a second at most.
+    """
+    with suppress(FileNotFoundError, BlockingIOError):
+        if GROUP.read_text().strip():
+            GROUP.write_text(str(nice))
