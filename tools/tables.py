@@ -102,12 +102,17 @@ def settings_md() -> str:
         "`decay_learning_rates` true or false. In YAML files "
         + " and ".join(f"`{alias}` ({key})" for alias, key in run_file.RUN_ALIASES.items())
         + " go to the section `run`.",
+        "`num_envs`, `rollout_length` and `minibatch_size` are fitted to the machine where neither you nor the drill "
+        "sets them. Half a processor plays 512 games, one to seven processors 1,024, eight and more 2,048, 32 and more "
+        "4,096. The minibatch grows with the games. Where memory is short, the games are fewer and the rollouts "
+        "shorter. `deterministic` keeps the defaults. Gymnasium environments start from "
+        "[settings of their own](gymnasium.md#what-it-starts-from).",
         "## Files of runs",
         "`dshq train --config FILE` reads sections `run`, "
         + ", alias ".join(f"`{section}`" for section in settings.SECTIONS)
         + ", and one for each algorithm with settings of its own; the other algorithms ignore it. Unknown sections and "
         "keys are errors. `training_core` has the keys above. Paths are relative to the file. `run` has:",
-        table(("key", "range", "unit"), [_run_key(key) for key in run_file.RUN_KEYS])
+        table(("key", "range", "unit", "meaning"), [_run_key(key) for key in run_file.RUN_KEYS])
         + "\n\nand "
         + " and ".join(f"`{key}`" for key in run_file.SHARED)
         + ", which may stand in either section.",
@@ -199,7 +204,8 @@ def _setting(key: str) -> tuple[str, ...]:
 def _run_key(key: str) -> tuple[str, ...]:
     spec = run_file.RUN_KEYS[key]
     kinds = {"text": "a name or a path", "bool": "true or false"}
-    return (f"`{key}`", kinds.get(spec["kind"]) or setting.limits(spec, unit=False), spec["unit"])
+    limits = kinds.get(spec["kind"]) or setting.limits(spec, unit=False)
+    return (f"`{key}`", limits, spec["unit"], run_file.MEANINGS[key])
 
 
 def algorithms_md() -> str:

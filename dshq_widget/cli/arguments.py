@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from dshq_widget import algorithms
-from dshq_widget.contract import sections, setting, settings
+from dshq_widget.contract import run_file, sections, setting, settings
 from dshq_widget.contract.version import __version__
 
 SECONDS = 60.0
 """Default duration of `dshq train`."""
+POLICY = "a .dshq file, or a policy of the package such as ball:gold"
+"""Help of the argument that names a policy."""
 
 BENCHES: dict[str, str] = {
     "cuda": "dshq_widget.cli.bench_cuda:bench_cuda",
@@ -97,20 +99,9 @@ def _train(verb: Parser) -> None:
     verb.add_argument(
         "--agent-steps", type=int, help="stop at the first update that reaches these agent steps, instead of --seconds"
     )
-    verb.add_argument("--out", help="save the policy to this file, NAME.dshq, and its settings beside it, NAME.yaml")
-    verb.add_argument(
-        "--latest",
-        action="store_true",
-        default=None,
-        help=(
-            "save the latest policy and everything needed to continue exactly, even if the league's champion is "
-            "stronger"
-        ),
-    )
-    verb.add_argument(
-        "--log-dir",
-        help="folder for metrics (CSV and TensorBoard files), the autosave and the settings, run.yaml",
-    )
+    verb.add_argument("--out", help=_meaning("out"))
+    verb.add_argument("--latest", action="store_true", default=None, help=_meaning("latest"))
+    verb.add_argument("--log-dir", help=_meaning("log_dir"))
     verb.add_argument(
         "--config",
         metavar="RUN.yaml",
@@ -139,11 +130,7 @@ def _train(verb: Parser) -> None:
     verb.add_argument(
         "--dashboard", action="store_true", help="show all metrics, redrawn in place, instead of a progress bar"
     )
-    verb.add_argument(
-        "--track",
-        metavar="WHERE",
-        help="send metrics to experiment trackers: mlflow[:URI], wandb[:PROJECT] or otlp[:URL], several with commas",
-    )
+    verb.add_argument("--track", metavar="WHERE", help=_meaning("track"))
     shared = verb.add_argument_group("settings", "A drill may have defaults of its own.")
     _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
     for alias, key in settings.ALIASES.items():
@@ -157,6 +144,12 @@ def _train(verb: Parser) -> None:
             for alias, key in algorithm.settings.ALIASES.items():
                 flag = f"--{algorithm.name}-{alias}".replace("_", "-")
                 own.add_argument(flag, dest=f"{algorithm.name}.{key}", help=argparse.SUPPRESS)
+
+
+def _meaning(key: str) -> str:
+    """What a key of a run's file says, as the help of its flag: without capital and full stop."""
+    text = run_file.MEANINGS[key]
+    return text[0].lower() + text[1:].removesuffix(".")
 
 
 def _sweep(verb: Parser) -> None:
@@ -204,7 +197,7 @@ def _settings(
 
 
 def _evaluate(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file, or a policy of the package such as ball:gold")
+    verb.add_argument("policy", help=POLICY)
     _matches(verb, 500, "number of matches or episodes")
     verb.add_argument(
         "--search",
@@ -223,7 +216,7 @@ def _drill(verb: Parser) -> None:
         metavar="FILE.py",
         help=(
             "the Python file of your own drill that the .dshq file was trained on, or the name of another drill "
-            "of the same shape"
+            "of the same shape; or gym:my_module:ID, if the file was trained on an environment of your own"
         ),
     )
 
@@ -242,7 +235,7 @@ def _matches(verb: Parser, count: int, text: str) -> None:
 
 
 def _export(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file")
+    verb.add_argument("policy", help=POLICY)
     verb.add_argument(
         "--html", help="write a web page that plays the policy without a kernel or a network connection, NAME.html"
     )
@@ -254,7 +247,7 @@ def _export(verb: Parser) -> None:
 
 
 def _record(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file")
+    verb.add_argument("policy", help=POLICY)
     verb.add_argument("--gif", required=True, help="write the animation to this file, NAME.gif")
     _matches(verb, 64, "number of matches to play; the best one is shown")
     verb.add_argument(

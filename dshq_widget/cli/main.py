@@ -148,7 +148,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def record(options: argparse.Namespace) -> dict[str, Any]:
-    """Record a policy's fastest win as a GIF."""
+    """Record a policy's fastest win, or its best episode, as a GIF."""
     from dshq_widget.cli import record as films
     from dshq_widget.env.batch import compiled
     from dshq_widget.policy import checkpoint

@@ -59,7 +59,11 @@ METRICS: dict[str, Metric] = {
         "EVALUATOR", "share", "Wins among all matches, draws included, against random play, smoothed.", True
     ),
     "evaluated_return": Metric(
-        "EVALUATOR", "reward", "Mean return over the 100 episodes of the last evaluation, in a drill of one side.", True
+        "EVALUATOR",
+        "reward",
+        "Mean return over the 100 episodes of the last evaluation, in a drill of one side; in a Gymnasium environment "
+        "over the last 100 training episodes.",
+        True,
     ),
     "beats_idle": Metric("EVALUATOR", "s", "Training time after which it beat an opponent that stands still."),
     "beats_random": Metric("EVALUATOR", "s", "Training time after which it beat random play."),

@@ -51,6 +51,22 @@ RUN_KEYS: dict[str, Mapping[str, Any]] = {
     "track": _about("text"),
 }
 """Keys of the section `run`, besides `SHARED`."""
+MEANINGS = {
+    "drill": "What is trained: a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file to continue.",
+    "drill_file": "The Python file of the drill that the .dshq file was trained on.",
+    "algorithm": "What trains; by default the .dshq file's algorithm, else the one that the drill declares.",
+    "engine": "Where the games are played: local, or ray, a Ray cluster.",
+    "ray_address": "Head of the Ray cluster, HOST:PORT.",
+    "seconds": "Training time, without start-up and evaluation.",
+    "updates": "Stop at exactly this update.",
+    "agent_steps": "Stop at the first update that reaches these agent steps.",
+    "out": "Save the policy to this file, NAME.dshq, and its settings beside it, NAME.yaml.",
+    "latest": "Save the latest policy and everything needed to continue exactly, even if the league's champion is "
+    "stronger.",
+    "log_dir": "Folder for metrics (CSV and TensorBoard files), the autosave and the settings, run.yaml.",
+    "track": "Send metrics to experiment trackers: mlflow[:URI], wandb[:PROJECT] or otlp[:URL], several with commas.",
+}
+"""Key -> what it says, for the document and the help of `dshq train`."""
 SHARED = ("autosave_seconds", "evaluate_seconds")
 """Settings that may stand in `run`, too: they say nothing about what is learned."""
 BUDGETS = ("seconds", "updates", "agent_steps")

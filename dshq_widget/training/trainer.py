@@ -51,7 +51,7 @@ class Trainer(Readings, Callbacks):
     that is installed) and the autosave; `track` names experiment trackers (learning/telemetry/trackers.py). Without a
     folder the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
     (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/; by default the file's, else the one
-    that the drill declares. Its own settings are given under its name (`spo={"temperature": 0.5}`), or, beside those of
+    that the drill declares. Its own settings are given under its name (`spo={"tau": 0.05}`), or, beside those of
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
     machine is a node of (docs/howto/ray.md). `start` starts the runs of an engine that whoever shows the match brings
