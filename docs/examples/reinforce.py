@@ -70,6 +70,11 @@ class Reinforce:
         self.own = dataclasses.replace(self.own, **changes)
 
 
+def suits(spec):
+    if spec.front:
+        raise ValueError(f"reinforce learns dense layers only, and {spec.name!r} has others: choose another drill")
+
+
 @extend.role
 def run(channel, job, blocks):
     extend.train(channel, job, blocks, Reinforce, lambda one: (extend.OwnSettings("reinforce", one.change),))
@@ -80,6 +85,8 @@ ALGORITHM = extend.Algorithm(
     extend.one_process(f"{__name__}:run"),
     settings=Settings,
     defaults={"gae_lambda": 1.0, "rollout_length": 64, "activation": "tanh"},
+    suits=suits,
+    refuses={"recurrent": "reinforce learns dense layers only: set memory to 0"},
     reads=("num_envs", "rollout_length", "learning_rate", "gamma", "gae_lambda", "hidden_sizes", "reward_weights"),
     metrics={"baseline_error": extend.Metric("TRAINER", "reward", "Mean absolute error of the baseline.", False)},
     curves=(extend.Curve("Baseline", "Mean error of the baseline. Should fall.", {"baseline_error": "error"}),),
