@@ -114,21 +114,21 @@ def test_training_goes_on_from_a_policy_of_the_ladder(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
-    file, out = tmp_path / "slider.py", tmp_path / "slider.dshq"
+    file, out = tmp_path / "mark.py", tmp_path / "mark.dshq"
     file.write_text(LESSON)
-    assert answer("train", file, "--seconds", 2, "--out", out)["drill"] == "slider"
+    assert answer("train", file, "--seconds", 2, "--out", out)["drill"] == "mark"
     said = answer("evaluate", out, "--drill", file, "--matches", 100)
-    assert said["drill"] == "slider" and said["return_mean"] > 1, "it holds the mark for a while"
-    assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
-    file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
-    assert "defines 2 drills (Slider, Another)" in dshq("train", file, expect=2).stderr
+    assert said["drill"] == "mark" and said["return_mean"] > 1, "it holds the mark for a while"
+    assert answer("trace", file, "--ticks", 60)["drill"] == "mark"
+    file.write_text(LESSON + "\n\nclass Another(Mark):\n    name = 'another'\n")
+    assert "defines 2 drills (Mark, Another)" in dshq("train", file, expect=2).stderr
 
 
 @pytest.fixture(scope="module")
-def slider(tmp_path_factory):
+def mark_drill(tmp_path_factory):
     """A drill's file, and an untrained policy of that drill."""
     folder = tmp_path_factory.mktemp("own")
-    file = folder / "slider.py"
+    file = folder / "mark.py"
     file.write_text(LESSON)
     with Trainer(drill_argument.drill(str(file)), hidden_sizes=(8,)) as trainer:
         return file, trainer.save(folder / "bot.dshq")
@@ -142,8 +142,8 @@ def refused(capsys, *arguments):
     return said
 
 
-def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
-    file, bot = slider
+def test_a_policy_of_ones_own_drill_asks_for_its_file(mark_drill, capsys, tmp_path):
+    file, bot = mark_drill
     for more in (
         ["evaluate", bot],
         ["record", bot, "--gif", tmp_path / "x.gif"],
@@ -151,19 +151,19 @@ def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
         ["train", bot],
     ):
         said = refused(capsys, *more)
-        assert "'bot.dshq'" in said and "'slider', which is not a built-in drill: add `--drill slider.py`" in said
+        assert "'bot.dshq'" in said and "'mark', which is not a built-in drill: add `--drill mark.py`" in said
     assert "leave it out" in refused(capsys, "train", file, "--drill", file)
     assert not list(tmp_path.iterdir())
 
 
-def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
+def test_every_verb_takes_the_file_beside_the_policy(mark_drill, capsys, tmp_path):
     pytest.importorskip("PIL.Image")
-    file, bot = map(str, slider)
+    file, bot = map(str, mark_drill)
     gif, page, more = (str(tmp_path / name) for name in ("x.gif", "x.html", "more.dshq"))
     assert main.main(["record", bot, "--gif", gif, "--drill", file, "--matches", "2", "--seconds", "1"]) == 0
     assert main.main(["export", bot, "--html", page, "--drill", file]) == 0
-    assert "slider, version 0, as one web page" in capsys.readouterr().out
-    assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
+    assert "mark, version 0, as one web page" in capsys.readouterr().out
+    assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "mark"
     assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
 
 
@@ -178,8 +178,8 @@ def test_what_takes_long_says_what_it_waits_for(capsys):
     assert "never said" not in said
 
 
-def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(slider, capsys):
-    file, bot = map(str, slider)
+def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(mark_drill, capsys):
+    file, bot = map(str, mark_drill)
     command = ["evaluate", bot, "--drill", file, "--matches", "200", "--seed", "3"]
     assert main.main([*command, "--json"]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -30,8 +30,8 @@ def test_a_run_from_its_own_file_gives_the_same_weights(tmp_path):
     """In lock-step; the file of another place, with a drill of one's own, and from another folder."""
     folder, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
     folder.mkdir()
-    (tmp_path / "slider.py").write_text(LESSON)
-    first = dshq(folder, "../slider.py", "--updates", 15, "--seed", 3, "--out", "bot.dshq", "--log-dir", "logs", *SMALL)
+    (tmp_path / "mark.py").write_text(LESSON)
+    first = dshq(folder, "../mark.py", "--updates", 15, "--seed", 3, "--out", "bot.dshq", "--log-dir", "logs", *SMALL)
     assert first["updates"] == 15 and first["algorithm"] == "ppo"
     before = digest(folder / "bot.dshq")
     (folder / "bot.dshq").unlink()

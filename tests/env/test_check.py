@@ -293,20 +293,20 @@ def test_rules_that_do_not_translate_end_the_suite():
 
 
 def test_the_command_line_checks_a_file(tmp_path):
-    file = tmp_path / "slider.py"
+    file = tmp_path / "mark.py"
     file.write_text(LESSON)
     said = process("check", file, expect=0).stdout
-    assert "slider passes all checks" in said and len(said.splitlines()) == len(CHECKS) + 2
+    assert "mark passes all checks" in said and len(said.splitlines()) == len(CHECKS) + 2
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.x[i] * 3.0"))
     (report,) = json.loads(process("check", file, "--json", expect=1).stdout)["drills"]
-    assert report["drill"] == "slider" and not report["ok"]
+    assert report["drill"] == "mark" and not report["ok"]
     assert [c["name"] for c in report["checks"]] == ["rules", *CHECKS]
     (wrong,) = [c for c in report["checks"] if c["ok"] is False]
     assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"]
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]"))
     line = LESSON.splitlines().index("        o[1, i] = s.x[i]") + 1
     said = process("check", file, expect=1).stdout
-    assert f"slider.py:{line}: in rule 'observe': the state has no field 'xx'" in said
+    assert f"mark.py:{line}: in rule 'observe': the state has no field 'xx'" in said
 
 
 @pytest.mark.parametrize(

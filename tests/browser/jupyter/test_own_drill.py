@@ -12,10 +12,10 @@ from tests.harness.games.drill_page import LESSON
 
 pytestmark = pytest.mark.browser
 
-SLIDER = "from dshq_widget import DrillWidget\n" + LESSON.replace(
+MARK = "from dshq_widget import DrillWidget\n" + LESSON.replace(
     '"minibatch_size": 256', '"minibatch_size": 256, "workers": 1'
 )
-SHOW = "w = DrillWidget(Slider); w"
+SHOW = "w = DrillWidget(Mark); w"
 
 
 def rerun(notebook, source):
@@ -28,9 +28,9 @@ def rerun(notebook, source):
 
 @pytest.mark.slow
 def test_a_drill_from_a_cell_plays_learns_and_changes(chromium, open_notebook: OpenNotebook):
-    cell = SLIDER + SHOW
+    cell = MARK + SHOW
     notebook, widget = begin(open_notebook, chromium, cell)
-    assert widget.attribute("drill") == "slider"
+    assert widget.attribute("drill") == "mark"
     assert widget.colours(widget.picture()) > 3
     before = notebook.kernel.run("print(w.drill['spec']['rules_hash'])")
 
@@ -49,7 +49,7 @@ def test_a_drill_from_a_cell_plays_learns_and_changes(chromium, open_notebook: O
 
 
 def test_a_mistake_is_told_by_its_line_in_the_cell(plain_chromium, open_page: OpenPage):
-    cell = SLIDER.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]") + SHOW
+    cell = MARK.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]") + SHOW
     with pytest.raises(RuntimeError) as told:
         open_page(plain_chromium, cell).run_all()
     text = re.sub(r"In\[\d+\]", "In[1]", re.sub(r"\x1b\[[0-9;]*m", "", str(told.value)))
