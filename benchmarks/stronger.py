@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +30,18 @@ MARKS = tuple(STEPS_PER_SECOND * seconds for seconds in (30, 180, 600, 1800))
 MATCHES = 4096
 
 
-def versions(seed: int, marks: Sequence[float], hyper: dict[str, Any]) -> list[PolicyVersion]:
-    """The first version at or after each mark. Raises RuntimeError when training fails."""
-    found: list[PolicyVersion] = []
+def versions(seed: int, marks: Sequence[float], hyper: dict[str, Any]) -> Iterator[tuple[PolicyVersion, float]]:
+    """The first version at or after each mark, and how often the guard has gone back since the run began. Training goes
+    on meanwhile. Raises RuntimeError when it fails.
+    """
     with Trainer("ball", seed=seed, workers=0, **hyper) as trainer:
         trainer.start()
-        while len(found) < len(marks):
-            time.sleep(0.05)
-            if trainer.status == "error":
-                raise RuntimeError(trainer.error)
-            policy = trainer.latest_policy()
-            if policy.step >= marks[len(found)]:
-                found.append(policy)
-        print(f"seed {seed}: {trainer.metrics.get('league_reverts', 0):g} reverts", flush=True)
-    return found
+        for mark in marks:
+            while (policy := trainer.latest_policy()).step < mark:
+                if trainer.status == "error":
+                    raise RuntimeError(trainer.error)
+                time.sleep(0.05)
+            yield policy, trainer.metrics.get("league_reverts", 0.0)
 
 
 def points(drill: CompiledDrill, one: PolicyVersion, other: Any) -> dict[str, float]:
@@ -70,7 +68,7 @@ def compare(drill: CompiledDrill, found: Sequence[PolicyVersion]) -> dict[str, A
         "rows": rows,
         **baselines,
         "against_the_one_before": [rows[k][k - 1]["points"] for k in range(1, len(found))],
-        "last_against_second": rows[-1][1]["points"] if len(found) > 2 else None,
+        "last_against_second": rows[-1][1]["points"] if len(rows) > 2 else None,
         "chaser_share_of_best": float((chaser / np.maximum.accumulate(chaser)).min()),
     }
 
@@ -86,19 +84,21 @@ def main() -> None:
     options = parser.parse_args()
     os.sched_setaffinity(0, {options.core})
     hyper: dict[str, Any] = dict(pair.split("=", 1) for pair in options.set)
-    runs = []
+    name = "stronger" + f"_{options.label}" * bool(options.label)
+    drill = with_rules(compiled("ball"))
+    runs: dict[int, dict[str, Any]] = {}
     for seed in options.seeds:
-        began = time.monotonic()
-        found = versions(seed, options.marks, hyper)
-        run = {"seed": seed, "seconds": time.monotonic() - began, **compare(with_rules(compiled("ball")), found)}
-        runs.append(run)
-        before, share = [round(part, 3) for part in run["against_the_one_before"]], run["chaser_share_of_best"]
-        print(f"seed {seed}: against the one before {before}, last against second {run['last_against_second']}")
-        print(f"  of its best against the chaser {share:.3f}; {run['chaser']}", flush=True)
-        write(
-            "stronger" + f"_{options.label}" * bool(options.label),
-            {"machine": describe(), "hyper": hyper, "runs": runs},
-        )
+        began, found = time.monotonic(), []
+        for version, reverts in versions(seed, options.marks, hyper):
+            seconds = time.monotonic() - began
+            found.append(version)
+            run = runs[seed] = {"seed": seed, "seconds": seconds, "reverts": reverts, **compare(drill, found)}
+            before, share = [round(part, 3) for part in run["against_the_one_before"]], run["chaser_share_of_best"]
+            print(
+                f"seed {seed}, {version.step / 1e6:.0f} M steps, {seconds:.0f} s, {reverts:g} reverts: {before} against"
+            )
+            print(f"  against the one before; {share:.3f} of its best against the chaser", flush=True)
+            write(name, {"machine": describe(), "hyper": hyper, "runs": list(runs.values())})  # a long run may be ended
 
 
 if __name__ == "__main__":
