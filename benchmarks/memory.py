@@ -24,11 +24,11 @@ from dshq_widget import Trainer
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
+from dshq_widget.algorithms.ppo.recurrent.rows import by_sequence
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
-from tests.harness.games.samples import by_sequence
 
 UNITS = 32
 DRILLS = ("ball", "lamp")
@@ -58,7 +58,8 @@ def parts(name: str, memory: int, least: float, torch: bool) -> dict[str, float]
         "learn": steps / seconds(lambda: learner.update(played.samples, played.units, hyper), least),
     }
     if torch:
-        reference, rows = RecurrentPPO(spec, threads=1), by_sequence(played.samples, played.units)
+        rows: Any = by_sequence(played.samples, played.units)
+        reference = RecurrentPPO(spec, threads=1)
         everything = np.arange(len(rows.action))
         found["learn_in_torch"] = steps / seconds(lambda: reference.update(rows, everything, hyper), least)
     return found

@@ -82,15 +82,19 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print_evaluation(result: dict[str, Any], baselines: Sequence[str]) -> None:
-    low, high = result["ci95"]
     if "against" in result:
+        low, high = result["ci95"]
         counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {result['against']}"
         print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
         return
-    print(
-        f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} "
-        f"episodes, {result['episode_length_mean']:.1f} decisions on average"
-    )
+    episodes, band = f"{result['episodes']} episodes", ""
+    if result["ci95"] is None:
+        episodes = "one episode, which says little"
+    else:
+        low, high = result["ci95"]
+        band = f" ({low:.2f} to {high:.2f})"
+    length = f"{result['episode_length_mean']:.1f} decisions on average"
+    print(f"mean return {result['return_mean']:.2f}{band} over {episodes}, {length}")
     if "optimality" in result:
         print(f"{result['optimality']:.1%} of perfect play")
     if "return_mean_random" in result:

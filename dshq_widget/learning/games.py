@@ -34,6 +34,7 @@ class Games(Source, TakesOpponents, TakesScenes, Protocol):
 class OwnGames:
     """The games played in this process, on `threads` threads."""
 
+    parts = 1
     resident = False
     """Whether the games are on the learner's device."""
     memory_mb = 0.0

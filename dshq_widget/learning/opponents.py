@@ -69,6 +69,11 @@ def left_out(config: TrainConfig, spec: GameSpec) -> str:
 class TakesOpponents(Protocol):
     """A source that can play some games against other policies."""
 
+    @property
+    def parts(self) -> int:
+        """Experiences in which all games are played on by one rollout: 1, or one of each process."""
+        ...
+
     def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
         """The flat f32 weights of one policy for each slot."""
         ...

@@ -60,7 +60,7 @@ class Opposition(Companion):
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
         """Draw new opponents when every match has ended."""
-        if self.pool and run.updates % self._rollouts_per_match(run) == 0:
+        if self.pool and run.updates % (self._rollouts_per_match(run) * self.source.parts) == 0:
             self._send(self._drawn())
 
     def _drawn(self) -> Sequence[np.ndarray]:

@@ -122,10 +122,11 @@ def evaluate_alone(
     """`episodes` episodes of a drill of one side from proper starts, the same seeds every time. With `searching` the
     player decides by search.
 
-    return_mean, its ci95 (normal), return_std, return_min and return_max per episode (rewards, potentials left out),
-    episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one);
-    `optimality`, how close it comes to perfect play, where the drill says what that is: its mean return as a share of
-    the best one, or the mean share of a perfect player's decisions in its own, 0 for an episode that is not won.
+    return_mean, its ci95 (normal; None of one episode), return_std, return_min and return_max per episode (rewards,
+    potentials left out), episode_length_mean in decisions, target of the drill and whether the mean reaches it (both
+    None without one); `optimality`, how close it comes to perfect play, where the drill says what that is: its mean
+    return as a share of the best one, or the mean share of a perfect player's decisions in its own, 0 for an episode
+    that is not won.
     """
     played = play(drill, player, Player(IDLE), episodes, seed=seed, greedy=greedy, searching=searching)
     found = summary(played.returns.astype(np.float64), played.length, drill.spec.target)
@@ -180,7 +181,7 @@ def summary(returns: np.ndarray, lengths: np.ndarray, target: float | None) -> d
     return {
         "episodes": episodes,
         "return_mean": mean,
-        "ci95": [mean - half, mean + half],
+        "ci95": [mean - half, mean + half] if episodes > 1 else None,
         "return_std": deviation,
         "return_min": float(returns.min()),
         "return_max": float(returns.max()),

@@ -41,9 +41,9 @@ def evaluate(
 
     Returns, for two sides, `wins`, `draws`, `losses`, `points` = (wins + draws / 2) / matches, `win_rate` of decided
     matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side
-    `return_mean` with its `ci95` (normal) and more (`evaluate_alone`), beside random play and the first baseline on
-    the same seeds. A file trained with other rules of the drill plays, with a warning in the log. Raises
-    CheckpointError for a file that does not fit, ValueError for any other wrong argument.
+    `return_mean` with its `ci95` (normal; None of one episode) and more (`evaluate_alone`), beside random play and the
+    first baseline on the same seeds. A file trained with other rules of the drill plays, with a warning in the log.
+    Raises CheckpointError for a file that does not fit, ValueError for any other wrong argument.
     """
     from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
 

@@ -228,9 +228,9 @@ export class Run implements Steered {
 
   /** Reverts to weights that still explored when the policy has stopped exploring: learning/exploration.py. */
   private explore({ learned, meanReturn }: Update): void {
-    if (this.skips || this.returns) return;
+    if (this.skips || this.returns || learned.entropy === undefined) return; // no update was made
     const guard = this.exploration;
-    const problem = guard.afterUpdate(learned.entropy ?? Number.POSITIVE_INFINITY, meanReturn, this.settings.min_entropy, this.published);
+    const problem = guard.afterUpdate(learned.entropy, meanReturn, this.settings.min_entropy, this.published);
     if (!problem) return;
     if (guard.awake) this.replaceWeights(guard.awake);
     const done = guard.awake ? "reverted to an earlier policy that still explored; continuing" : "continuing";

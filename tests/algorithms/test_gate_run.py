@@ -81,6 +81,17 @@ class TestGames:
         _, trainer, heard, steps = played(40, territories=1, enabled=False)
         assert steps == 40 - 7 and trainer.get_model_for_inference().version == steps
 
+    @pytest.mark.parametrize("mode", ["sent_only", "filter", "ungated"])
+    def test_where_outcomes_count_each_decision_is_trained_on_when_its_outcome_is_known(self, mode, monkeypatch):
+        learned = []
+        step = ContinuousTrainer.step
+        monkeypatch.setattr(ContinuousTrainer, "step", lambda *given: learned.append(given[2]) or step(*given))
+        _, trainer, _, steps = played(60, enabled=False, mode=mode)
+        assert steps > 10 and trainer.skipped == 0
+        rows = np.concatenate(learned)
+        assert rows["was_executed"].all() and not np.isnan(rows["actual_reward"]).any()
+        assert len({(row["territory_id"], row["timestamp"]) for row in rows}) == len(rows), "each once"
+
     def test_the_real_clock_makes_a_step_each_interval(self):
         games, trainer, _, _ = played(16, territories=1, clock="virtual")
         games.change(GateSettings(clock="real", training_interval=0.05, territories=1))

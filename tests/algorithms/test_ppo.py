@@ -97,6 +97,28 @@ def test_only_samples_of_an_earlier_policy_are_corrected(lag):
     assert np.array_equal(samples.log_prob, before) == (lag not in (1, MOST_CORRECTED))
 
 
+@pytest.mark.parametrize("normal", [True, False])
+def test_what_all_advantages_share_is_no_signal_of_lag(normal):
+    """The network is even, the policy that played preferred an action, and all advantages are 1."""
+    spec = PolicySpec((28, 8, 31))
+    samples, units = make_samples(spec=spec), np.arange(64)
+    samples.advantage[:] = 1
+    samples.log_prob[:] = np.where(samples.action == 3, np.log(0.9), np.log(0.1 / 29))
+    ppo = FusedPPO(spec, seed=1)
+    ppo.load(np.zeros(spec.floats, np.float32))
+    pulls, learned = [], ppo.update
+
+    def update(given, units, hyper):
+        alone = dataclasses.replace(hyper, value_coef=0.0, entropy_coef=0.0)
+        pulls.append(np.abs(ppo.gradient(given, units, alone)[0]).max())
+        return learned(given, units, hyper)
+
+    ppo.update = update
+    config = TrainConfig(normalize_advantages=normal)
+    PPOUpdate(ppo, pytest.fail).update(Experience(samples, units, np.zeros(0), 1, age=1), Progress(config, 0, 0))
+    assert (pulls[0] < 1e-6) == normal
+
+
 def test_samples_that_may_not_be_written_are_refused():
     samples = make_samples()
     samples.advantage.flags.writeable = False
@@ -189,6 +211,43 @@ def test_a_learned_function_outlives_its_normalisers(name):
     again, again_value = Policy(SPEC.layers, SPEC.activation, learner.blob()).forward(obs)
     assert np.allclose(again, logits, atol=1e-4) and np.allclose(again_value, value, rtol=1e-3, atol=1e-2)
     assert learner.state()["normalizer.returns"].shape == (3,)
+
+
+@pytest.mark.parametrize("name", sorted(learners))
+def test_weights_of_a_file_without_moments_play_on_while_they_are_measured(name):
+    """As from a champion's file, or after a learner that ended: nothing is learned from raw numbers."""
+    learner = learners[name](SPEC, seed=0, normalizer=Normalizer(SPEC, observations=True, rewards=True))
+    weights = FusedPPO(SPEC, seed=5).blob()
+    learner.load(weights)
+    samples, hyper = make_samples(), Hyper(minibatch_size=256)
+    samples.obs[:, 4] = samples.obs[:, 4] * 100 - 30
+    samples.returns[:] *= 10
+    assert set(learner.update(samples, np.arange(64), hyper)) == {"explained_variance"}
+    assert np.array_equal(learner.blob(), weights)
+    assert learner.state()["normalizer.returns"][2] == pytest.approx(1024, rel=1e-3)
+    assert set(learner.update(samples, np.arange(64), hyper)) >= METRICS, "the second is learned from"
+    learner.load(weights)
+    assert set(learner.update(samples, np.arange(64), hyper)) >= METRICS, "after a revert the moments are known"
+
+
+@pytest.mark.parametrize("name", sorted(learners))
+def test_returns_that_do_not_vary_are_not_explained(name):
+    learner, samples = learners[name](SPEC, seed=0), make_samples()
+    samples.returns[:] = 2.0
+    assert learner.update(samples, np.arange(64), Hyper(minibatch_size=256))["explained_variance"] == 0
+
+
+def test_a_resident_learner_goes_on_with_the_same_orders():
+    before, samples, hyper = ResidentPPO(SPEC, seed=0), make_samples(), Hyper(minibatch_size=256)
+    before._generator.manual_seed(77)
+    after = ResidentPPO(SPEC, seed=0)
+    after.load(before.blob())
+    after.restore(before.state())
+    assert np.array_equal(before._generator.get_state(), after._generator.get_state())
+    assert all(np.array_equal(value, after.state()[key]) for key, value in before.state().items())
+    before.update(samples, np.arange(64), hyper)
+    after.update(samples, np.arange(64), hyper)
+    assert np.array_equal(before.blob(), after.blob())
 
 
 def test_running_moments_are_those_of_all_at_once():

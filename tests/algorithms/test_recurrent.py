@@ -19,8 +19,10 @@ from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.algorithms.ppo.learners.validation import Validator
 from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
+from dshq_widget.algorithms.ppo.recurrent.rows import by_sequence
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
@@ -35,7 +37,6 @@ from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
 from dshq_widget.widget import page_protocol
-from tests.harness.games.samples import by_sequence
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, assert_same
 
@@ -297,6 +298,19 @@ class TestLearning:
         found = by_sequence(samples, units)
         assert np.allclose(found.log_prob, rows.log_prob, atol=1e-5)
         assert np.allclose(found.advantage, rows.advantage, atol=1e-5)
+
+    @pytest.mark.parametrize("normal", [{}, {"normalize_observations": True, "normalize_rewards": True}])
+    def test_validation_compares_whole_sequences(self, normal):
+        learner, games, samples = played(TrainConfig.from_values({**SMALL, **normal, "num_envs": 96}))
+        if normal:
+            learner.update(samples, games.trainable, Hyper())  # measures
+        finding = Validator(learner).compare(learner, samples, games.trainable, Hyper(minibatch_size=400), (7, 1))
+        assert finding.first is None and 0 < finding.largest_relative < 1e-4
+
+    def test_a_run_that_is_validated_goes_on(self):
+        with Trainer("lamp", validate_every=1, workers=0, **SMALL) as trainer:
+            trainer.train_for(updates=3, progress=False)
+            assert trainer.metrics["validation_relative_error"] < 1e-3
 
     def test_minibatches_are_whole_sequences_each_once_an_epoch(self):
         learner, games, samples = played(TrainConfig.from_values({**SMALL, "num_envs": 96}))

@@ -2,15 +2,22 @@
 
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dshq_widget.algorithms.algorithm import Refused
+from dshq_widget.algorithms.spo.learner import SpoLearner
+from dshq_widget.algorithms.spo.replay import Replay
+from dshq_widget.algorithms.spo.run import Searching
+from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.cli.main import main
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
@@ -104,6 +111,29 @@ def test_settings_change_while_it_runs():
         assert trainer.version == held
         trainer.resume_training()
         until(lambda: trainer.version > held)
+
+
+def test_other_reward_weights_empty_the_replay(monkeypatch):
+    """It holds what the old ones added up to."""
+    kept, clear = [], Replay.clear
+    monkeypatch.setattr(
+        Replay, "clear", lambda replay: (kept.append(len(replay)), clear(replay), kept.append(len(replay)))
+    )
+    with Trainer("bandit", algorithm="spo", spo=FEW, **QUICK) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=6, progress=False)
+        (term,) = list(trainer.drill.spec.terms)[:1]
+        trainer.set_hyper(reward_weights={term.name: -1.0})
+        until(lambda: len(kept) == 2)
+        held = trainer.version
+        until(lambda: trainer.version > held + 2)
+    assert kept[0] > 0 == kept[1]
+
+
+def test_a_run_that_goes_on_searches_with_the_noise_that_it_had():
+    learner = SpoLearner(PolicySpec.for_drill(compiled("bandit").spec, (8,)), SpoSettings(), 0)
+    Searching(learner, None).begin(SimpleNamespace(entropy_bonus=0.04))
+    assert learner.noise == 0.04
 
 
 @pytest.mark.parametrize(

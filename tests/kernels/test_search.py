@@ -199,6 +199,17 @@ def test_noise_in_the_root_changes_what_is_tried():
         assert np.allclose(shares.var(axis=1), spread + (0.1875 - spread) / 16, rtol=0.15)
 
 
+@pytest.mark.parametrize("alpha", [0.001, 0.01])
+def test_a_small_alpha_leaves_a_choice_at_random(alpha):
+    """Its draws are below every float. With one action allowed that one is chosen; with four each as often."""
+    spec = Batch(OneChoice, 16).spec
+    even = constant_policy(spec, [0.0, 0.0, 0.0, 0.0])
+    noisy = Searched(OneChoice, even, games=1600, depth=1, alpha=alpha, fraction=1.0).run()
+    shares = np.stack([(noisy.action == a).mean(axis=1).ravel() for a in range(4)])
+    assert np.allclose(shares.mean(axis=1), 0.25, atol=0.04)
+    assert np.mean(shares.max(axis=0) > 0.99) > 0.9, "nearly all of the noise is on one action"
+
+
 def test_each_decision_of_each_game_has_its_own_noise():
     """Depth 4 and 16 particles: the streams of neighbouring games lie 4 apart, their decisions 5."""
     keys = {noise_key(7, 4 * game, 5 * decision) for game in range(64) for decision in range(100)}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -242,6 +243,21 @@ def test_a_league_goes_on_from_its_state_to_the_bit(ball, cheap, tmp_path):
         League(drill, spec, seed=5).restore({**state, "train.league.reference": np.zeros(3, np.float32)})
 
 
+def test_a_run_from_an_earlier_policy_forgets_the_later_ones_and_holds_rounds_again(ball, cheap):
+    """As after a champion's file: the abandoned branch's steps would keep the league asleep, its names come twice."""
+    league = filled(ball, 8)
+    steps = [snapshot.step for snapshot in league.snapshots]
+    league.kept = {league.snapshots[-1].version}
+    league.go_back(steps[4])
+    assert [snapshot.step for snapshot in league.snapshots] == [*steps[:5], steps[-1]]
+    assert league.points.shape == league.matches.shape == (8, 8)
+    assert not league.due(league.last_updates + 100, steps[4] + 1, 100), "it costs as much as before"
+    assert league.due(league.last_updates + 100, steps[4] + 10**9, 100) and league.last_step == steps[4]
+    rows = {row["name"] for row in league.rows()}
+    league.go_back(10**9)
+    assert {row["name"] for row in league.rows()} == rows, "nothing is later than now"
+
+
 def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
     found = filled(ball, 3)
     state = found.state()
@@ -321,13 +337,14 @@ def test_the_guard_sees_updates_that_break_their_bounds():
 
 
 class Games:
-    """A source that keeps what it is to play against."""
+    """A source that keeps what it is to play against, and how often it was told."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: int = 1) -> None:
         self.policies: list[np.ndarray] = []
+        self.parts, self.told = parts, 0
 
     def set_opponents(self, policies: list[np.ndarray]) -> None:
-        self.policies = policies
+        self.policies, self.told = policies, self.told + 1
 
 
 def test_a_fixed_opponent_is_that_policy_and_stays_in_the_league(ball, cheap):
@@ -342,6 +359,20 @@ def test_a_fixed_opponent_is_that_policy_and_stays_in_the_league(ball, cheap):
     assert found.snapshots[0].version == 2 and len(found.snapshots) == found.capacity + 1
     with pytest.raises(ConfigError, match=r"wanted a version of this league \(v2, .*got 'v777'"):
         Opposition(*ball, games, TrainConfig(opponents={"v777": 1.0}), contest).begin(None)
+
+
+def test_an_opponent_stays_for_a_match_of_all_games_however_many_processes_play_them(ball, cheap):
+    """Each process's part of the games is an update of its own."""
+    config = TrainConfig(num_envs=64, rollout_length=100, opponents={"pool": 1.0})
+    found = filled(ball, 9)
+    told = []
+    for games in (Games(), Games(parts=4)):
+        opposition = Opposition(*ball, games, config, Rounds(found, config))
+        for updates in range(1, 49):
+            opposition.after_update(SimpleNamespace(updates=updates, config=config), None, {})
+        told.append(games.told)
+    rollouts = -(-found.drill.spec.time_limit // (found.drill.spec.action_repeat * 100))
+    assert told == [48 // rollouts, 48 // (4 * rollouts)] and told[1] > 0
 
 
 # ---- in a real learner

@@ -74,12 +74,22 @@ class GateGames:
         self.clock += settings.training_interval
         if not learner.ready:
             return None
-        latest = None if settings.enabled else self.buffer.newest(len(self.territories))
+        latest = None if settings.enabled else self._latest(settings)
         due = Due(
             latest, np.zeros(0, np.int64), merge(self._unreported or [self.territories.stats()]), decisions=self._new
         )
         self._unreported, self._new = [], 0
         return due
+
+    def _latest(self, settings: GateSettings) -> np.ndarray:
+        """What a step between two decisions learns from: the decisions just made, or, where only outcomes count, those
+        whose outcome has just become known. RECORD `[n]`.
+        """
+        n = len(self.territories)
+        if settings.mode == "gated":
+            return self.buffer.newest(n)
+        before = self.buffer.newest(2 * n)[:-n]
+        return before[before["was_executed"] & ~np.isnan(before["actual_reward"])]
 
     def _arrived(self, settings: GateSettings) -> bool:
         """Whether the real clock has reached the next step; waits a moment if not."""

@@ -74,7 +74,9 @@ class GateSettings(Section):
     is left out of the training reward. Ungated: everything affordable is sent, and its actual reward alone trains.
     """
     enabled: bool = setting(True, "bool", "Continuous training", NEXT_UPDATE, "gate")
-    """Whether training runs between decisions; off: one training step on each decision as it is made."""
+    """Whether training runs between decisions; off: one training step on each decision as it is made, or, if its
+    outcome alone trains, as soon as that is known.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()

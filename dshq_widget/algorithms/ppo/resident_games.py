@@ -22,6 +22,7 @@ from dshq_widget.learning.parts import Experience
 class ResidentGames:
     """The games of one learner, on its device; see `games.OwnGames`."""
 
+    parts = 1
     resident = True
     memory_mb = 0.0
 

@@ -47,6 +47,11 @@ class RingGames:
         self.turn, self.stale, self.oldest = 0, 0, 0
         self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
 
+    @property
+    def parts(self) -> int:
+        """See `TakesOpponents`."""
+        return len(self.lanes)
+
     def forget_before(self, version: int) -> None:
         """Discard and count samples from policies older than this version, including later ones."""
         self.oldest = version

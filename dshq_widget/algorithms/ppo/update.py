@@ -54,6 +54,8 @@ class PPOUpdate(Learner):
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
         if 0 < experience.age <= MOST_CORRECTED and not self.ppo.normalizer.measures:
+            if progress.config.normalize_advantages:
+                centre(experience.samples.advantage, experience.units)
             self.ppo.correct_lag(experience.samples, experience.units)
         compared = self._compare(experience, progress)
         return self.ppo.update(experience.samples, experience.units, self.hyper(progress)) | compared
@@ -92,3 +94,10 @@ class PPOUpdate(Learner):
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         if "adam_m" in state:
             self.ppo.restore(dict(state))
+
+
+def centre(advantage: np.ndarray, units: np.ndarray) -> None:
+    """Take their mean off these units' advantages, f32 `[all units, 16]`, in place, before they are weighted: weights
+    on what all samples share would be a signal made of lag alone.
+    """
+    advantage[units] -= advantage[units].mean(dtype=np.float64).astype(np.float32)

@@ -74,7 +74,7 @@ class Played(Experience):
 class SearchedGames:
     """`num_envs` games that continue from rollout to rollout; one side searches and learns."""
 
-    dropped, memory_mb = 0, 0.0
+    parts, dropped, memory_mb = 1, 0, 0.0
 
     def __init__(
         self, drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec, threads: int

@@ -20,7 +20,7 @@ from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Run, announce, warn
+from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
@@ -56,6 +56,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             SearchReport(drill, games, config.seed),
             *opposition(drill, spec, games, config),
             new_settings(learner, games),
+            Searching(learner, games),
         ),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
@@ -64,6 +65,21 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         f"{settings.num_particles} particles, {settings.search_depth} decisions deep"
     )
     training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
+
+
+class Searching(Companion):
+    """What the searches and the replay hear of the run."""
+
+    def __init__(self, learner: SpoLearner, games: SearchedGames) -> None:
+        self.learner, self.games = learner, games
+
+    def begin(self, run: Run) -> None:
+        """A run that goes on explores as much as it did; `Exploration` has begun before."""
+        self.learner.noise = run.entropy_bonus
+
+    def paid_otherwise(self) -> None:
+        """Forget what was played for other reward weights: the replay holds their sums."""
+        self.games.replay.clear()
 
 
 def warm_up(drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec) -> None:

@@ -202,6 +202,16 @@ class League:
 
     # ---- who stays, who is strong
 
+    def go_back(self, step: int) -> None:
+        """Forget what was learned after `step` agent steps, except whom somebody plays against: a run goes on from an
+        earlier policy (champion.py). Newer ones would bear the names of those to come, and the next round would wait
+        for their steps.
+        """
+        for index in reversed(self._free):
+            if self.snapshots[index].step > step:
+                self._dismiss(index)
+        self.last_step = min(self.last_step, step)
+
     def _admit(self, newcomer: Snapshot, points: np.ndarray, matches: np.ndarray) -> None:
         """Add a row to the cross table, rate all players, and drop one snapshot if there are too many."""
         self.snapshots.append(newcomer)

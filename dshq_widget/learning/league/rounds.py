@@ -39,7 +39,8 @@ class Rounds(Contest):
         return self.league.weights_of(version)
 
     def begin(self, run: Run) -> None:
-        """The first snapshot of a run that has none."""
+        """The first snapshot of a run that has none. One that goes on from an earlier policy forgets the later ones."""
+        self.league.go_back(run.agent_steps)
         if self.league.pinned and not self.league.snapshots:
             self._hold_round(run)
 

@@ -120,14 +120,24 @@ export class League {
 
   // ---- who stays, who is strong
 
+  /** Forgets what was learned after `step` agent steps: a run goes on from an earlier policy. */
+  goBack(step: number): void {
+    for (let place = this.snapshots.length - 1; place >= 0; place--) {
+      if (this.snapshots[place]!.step > step) this.dismiss(place);
+    }
+    this.counts.last_step = Math.min(this.counts.last_step, step);
+  }
+
   private admit(newcomer: Snapshot, points: Float64Array, matches: Float64Array): void {
     this.snapshots.push(newcomer);
     this.table.add(points, matches);
     this.rate();
-    if (this.snapshots.length <= this.capacity) return;
-    const leaver = this.leaver();
-    this.snapshots.splice(leaver, 1);
-    this.table.drop(this.pinned.size + leaver);
+    if (this.snapshots.length > this.capacity) this.dismiss(this.leaver());
+  }
+
+  private dismiss(place: number): void {
+    this.snapshots.splice(place, 1);
+    this.table.drop(this.pinned.size + place);
   }
 
   private rate(): void {

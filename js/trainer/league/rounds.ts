@@ -28,9 +28,10 @@ export class Rounds implements Contest {
     return this.league.metrics;
   }
 
-  /** The first snapshot of a run that has none, and the first opponents of the pool. */
+  /** The first snapshot of a run that has none, and the first opponents of the pool. One that goes on from an earlier policy forgets the later ones. */
   begin(): void {
     const { league, pool } = this;
+    league.goBack(this.run.agentSteps);
     if (league.empty && league.due(0, 0, 1)) this.holdRound();
     if (pool) this.run.engine.setOpponents(league.opponents.length === pool ? league.opponents : league.draw(pool));
   }

@@ -47,7 +47,9 @@ class Moments {
 }
 
 export class Normalizer {
+  /** Untrained weights are made for normalised numbers; those of a file without moments play as they are. */
   fresh = true;
+  private empty = true; // no moments yet
   private readonly observations: Moments | null;
   private readonly returns: Moments | null;
 
@@ -66,9 +68,9 @@ export class Normalizer {
     return this.observations !== null || this.returns !== null;
   }
 
-  /** Whether the next rollout is for the moments alone: an untrained network's weights are for normalised numbers. */
+  /** Whether the next rollout is for the moments alone. */
   get measures(): boolean {
-    return this.active && this.fresh;
+    return this.active && this.empty;
   }
 
   /** f32 `[n_obs, 2]`: mean and 1 / deviation of each observation; empty where they are left alone. */
@@ -101,11 +103,12 @@ export class Normalizer {
     return folded;
   }
 
-  /** Adds the first rollout, which is not learned from; returns the untrained weights, folded. */
+  /** Adds the first rollout, which is not learned from; returns the weights, untrained ones folded. */
   measured(weights: Float32Array, samples: Samples, units: Int32Array): Float32Array {
     this.addAll(samples, units);
-    this.fresh = false;
-    return this.fold(weights);
+    const found = this.fresh ? this.fold(weights) : weights;
+    this.fresh = this.empty = false;
+    return found;
   }
 
   private addAll(samples: Samples, units: Int32Array): void {
@@ -127,7 +130,7 @@ export class Normalizer {
       const kept = state[name]?.data;
       if (kept?.length !== 2 * moments.mean.length + 1) continue;
       moments.restore(Float64Array.from(kept as Float64Array));
-      this.fresh = moments.count < 1;
+      this.fresh = this.empty = moments.count < 1;
     }
   }
 

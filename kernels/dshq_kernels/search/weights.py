@@ -127,8 +127,9 @@ def _uniform(key, count):
 
 @njit(nogil=True, error_model="numpy")
 def gamma_draw(alpha, key, count):
-    """A number of the gamma distribution, and the count behind its draws. Marsaglia and Tsang, "A Simple Method for
-    Generating Gamma Variables", 2000; for alpha < 1 their boost by u^(1 / alpha).
+    """The logarithm of a number of the gamma distribution, and the count behind its draws. Marsaglia and Tsang, "A
+    Simple Method for Generating Gamma Variables", 2000; for alpha < 1 their boost by u^(1 / alpha), which for a small
+    alpha is below every float.
     """
     shape = alpha if alpha >= 1.0 else alpha + 1.0
     d = shape - 1.0 / 3.0
@@ -141,11 +142,11 @@ def gamma_draw(alpha, key, count):
         v = (1.0 + c * x) ** 3
         if v > 0.0 and math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
             break
-    boost = 1.0
+    drawn = math.log(d * v)
     if alpha < 1.0:
-        boost = _uniform(key, count) ** (1.0 / alpha)
+        drawn += math.log(_uniform(key, count)) / alpha
         count += 1
-    return d * v * boost, count
+    return drawn, count
 
 
 @compiled
@@ -153,7 +154,7 @@ def mix_prior(logits, masks, n_actions, alpha, fraction, key):
     """Replace the logits of one lane repeated 16 times, f32 `[n_actions, 16]`, by the logarithms of (1 - fraction)
     policy + fraction Dirichlet(alpha) over the allowed actions. `masks`: i32 `[n_actions, 16]`, or 0.
     """
-    top, total, noise, count = -np.inf, 0.0, 0.0, 0
+    top, total, loudest, noise, count = -np.inf, 0.0, -np.inf, 0.0, 0
     for j in range(n_actions):
         if masks == 0 or peek_i32(masks + j * 64) != 0:
             top = max(top, np.float64(peek_f32(logits + j * 64)))
@@ -161,10 +162,13 @@ def mix_prior(logits, masks, n_actions, alpha, fraction, key):
         if masks == 0 or peek_i32(masks + j * 64) != 0:
             drawn, count = gamma_draw(alpha, key, count)
             total += math.exp(peek_f32(logits + j * 64) - top)
-            noise += drawn
+            loudest = max(loudest, drawn)
             poke_f32(logits + j * 64 + 4, np.float32(drawn))  # kept in the second lane until the sum is known
     for j in range(n_actions):
         if masks == 0 or peek_i32(masks + j * 64) != 0:
+            noise += math.exp(peek_f32(logits + j * 64 + 4) - loudest)
+    for j in range(n_actions):
+        if masks == 0 or peek_i32(masks + j * 64) != 0:
             policy = math.exp(peek_f32(logits + j * 64) - top) / total
-            mixed = (1.0 - fraction) * policy + fraction * peek_f32(logits + j * 64 + 4) / noise
+            mixed = (1.0 - fraction) * policy + fraction * math.exp(peek_f32(logits + j * 64 + 4) - loudest) / noise
             store(logits + j * 64, splat(np.float32(math.log(max(mixed, 1e-38)))))

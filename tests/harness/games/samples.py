@@ -1,12 +1,9 @@
 """Samples that a policy could have played, for learners to learn from."""
 
-import dataclasses
-
 import numpy as np
 
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
-from dshq_widget.algorithms.ppo.learners.learner import sequences
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 
@@ -33,30 +30,3 @@ def make_samples(units=64, spec=SPEC, seed=0, masked=False):
     samples.advantage[:] = rng.standard_normal(samples.value.shape) + 3 * (samples.action == 3)
     samples.returns[:] = samples.value + samples.advantage
     return samples
-
-
-@dataclasses.dataclass
-class Rows:
-    """Samples sequence after sequence, as the learner in torch takes them (`RecurrentPPO`)."""
-
-    obs: np.ndarray
-    action: np.ndarray
-    log_prob: np.ndarray
-    value: np.ndarray
-    advantage: np.ndarray
-    returns: np.ndarray
-    mask: np.ndarray
-    begins: np.ndarray
-    states: np.ndarray
-
-    @property
-    def length(self):
-        return len(self.action) // len(self.states)
-
-
-def by_sequence(samples, units):
-    """These units of samples, in torch's order."""
-    order = sequences(units, samples.length)
-    fields = {field.name: getattr(samples, field.name) for field in dataclasses.fields(Rows)}
-    states = fields.pop("states")[order[:, 0] // (2 * samples.length) * 2 + order[:, 0] % 2].transpose(0, 2, 1)
-    return Rows(**{name: array[order.ravel()] for name, array in fields.items()}, states=states.copy())

@@ -35,6 +35,7 @@ FETCH_SECONDS = 10.0
 class ClusterGames:
     """The games played by the members of a crew."""
 
+    parts = 1
     resident = False
 
     def __init__(self, ray: Any, drill: CompiledDrill, crew: Crew, config: TrainConfig) -> None:

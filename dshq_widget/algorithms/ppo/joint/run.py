@@ -81,7 +81,7 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
 class LeadingGames:
     """The games of rank 0, and those of the others as far as counts and steps go; see `ResidentGames`."""
 
-    resident, dropped, memory_mb = True, 0, 0.0
+    parts, resident, dropped, memory_mb = 1, True, 0, 0.0
 
     def __init__(self, own: ResidentGames, orders: Orders) -> None:
         self.own, self.orders = own, orders
@@ -136,6 +136,7 @@ class LeadingUpdate(PPOUpdate):
         super().load(blob)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        own = {name: state[name] for name in state if name.startswith(("adam", "generator", "normalizer"))}
-        self.orders.give("RESTORE", state=own)
+        if "adam_m" in state:  # as in PPOUpdate: a file may hold the weights alone
+            own = {name: state[name] for name in state if name.startswith(("adam", "generator", "normalizer"))}
+            self.orders.give("RESTORE", state=own)
         super().restore(state)

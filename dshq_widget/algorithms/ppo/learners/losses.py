@@ -72,5 +72,6 @@ def clip_fraction(log_prob: Tensor, old_log_prob: Tensor, clip: Number) -> Tenso
 
 
 def explained_variance(value: Tensor, target: Tensor) -> Tensor:
-    """1 - Var(R - V) / Var(R)."""
-    return 1 - (target - value).var(correction=0) / target.var(correction=0)
+    """1 - Var(R - V) / Var(R); 0 where the returns do not vary."""
+    error, spread = (target - value).var(correction=0), target.var(correction=0)
+    return torch.where(spread > 0, 1 - error / spread, torch.zeros_like(spread))

@@ -56,8 +56,9 @@ class Moments:
 
 class Normalizer:
     """Moments of observations and returns. The learned function does not change when the moments do: the weights are
-    unfolded and folded with the same ones. Only an untrained network's are made for normalised numbers. While `fresh`
-    there are none yet, so its first rollout is not learned from: it gives the moments (`measured`).
+    unfolded and folded with the same ones. While it is `empty` there are none yet, so the first rollout is not learned
+    from: it gives the moments (`measured`). Only an untrained network's weights (`fresh`) are made for normalised
+    numbers; those of a file without moments play as they are.
     """
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
@@ -68,7 +69,7 @@ class Normalizer:
         self.spec = spec
         self.observations = Moments(spec.layers[0]) if observations else None
         self.returns = Moments(1) if rewards else None
-        self.fresh = True
+        self.fresh = self.empty = True
 
     @property
     def active(self) -> bool:
@@ -77,7 +78,7 @@ class Normalizer:
     @property
     def measures(self) -> bool:
         """Whether the next rollout is for the moments alone."""
-        return self.active and self.fresh
+        return self.active and self.empty
 
     @property
     def inputs(self) -> np.ndarray:
@@ -122,10 +123,11 @@ class Normalizer:
         return folded
 
     def measured(self, blob: np.ndarray, samples: Samples, units: np.ndarray) -> np.ndarray:
-        """Add the first rollout, which is not learned from, and return the untrained weights, folded."""
+        """Add the first rollout, which is not learned from, and return the weights, untrained ones folded."""
         self._add_all(samples, units)
-        self.fresh = False
-        return self.fold(blob)
+        found = self.fold(blob) if self.fresh else blob
+        self.fresh = self.empty = False
+        return found
 
     def _add_all(self, samples: Samples, units: np.ndarray) -> None:
         if self.observations is not None:
@@ -149,4 +151,4 @@ class Normalizer:
         for name, moments in (("normalizer.observations", self.observations), ("normalizer.returns", self.returns)):
             if moments is not None and name in state and state[name].size == 2 * moments.mean.size + 1:
                 moments.restore(state[name])
-                self.fresh = moments.count < 1
+                self.fresh = self.empty = moments.count < 1

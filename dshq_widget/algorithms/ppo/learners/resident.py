@@ -176,7 +176,7 @@ class ResidentPPO(TorchPPO):
             self._recorded(rollout, hyper, how).replay()
         else:
             self._update(rollout, hyper, how)
-        self.normalizer.fresh = False
+        self.normalizer.fresh = self.normalizer.empty = False
 
     def _room(self, name: str, size: int, dtype: torch.dtype = torch.float64) -> Tensor:
         """A tensor `[size]` that keeps its address."""
@@ -204,7 +204,14 @@ class ResidentPPO(TorchPPO):
         shape = {f.name: getattr(hyper, f.name) for f in dataclasses.fields(hyper) if f.name not in self._hyper}
         chosen = how.chosen if isinstance(how, Plan) else None
         planned = (tuple(how.bounds), None if chosen is None else len(chosen)) if isinstance(how, Plan) else None
-        key = (id(rollout), *shape.values(), hyper.priority_alpha > 0, planned, self.normalizer.fresh)
+        key = (
+            id(rollout),
+            *shape.values(),
+            hyper.priority_alpha > 0,
+            planned,
+            self.normalizer.measures,
+            self.normalizer.fresh,
+        )
         if key not in self._graphs:
             if len(self._graphs) == MOST_GRAPHS:
                 self._graphs.clear()
@@ -221,7 +228,8 @@ class ResidentPPO(TorchPPO):
             self._steps(rollout, hyper, plan)
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
-        self.report[EXPLAINED] = 1 - self._spread(returns - value)[1] / self._spread(returns)[1]
+        error, spread = self._spread(returns - value)[1], self._spread(returns)[1]
+        self.report[EXPLAINED] = torch.where(spread > 0, 1 - error / spread, torch.zeros_like(spread))
         if self._normal.active:
             with torch.no_grad():
                 self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
@@ -237,13 +245,13 @@ class ResidentPPO(TorchPPO):
 
     def _fold(self, obs: Tensor, returns: Tensor) -> None:
         """Add the last rollout to the moments and fold the weights; see `Normalizer.learned` and `measured`."""
-        normal, fresh = self._normal, self.normalizer.fresh
-        if not fresh:
+        normal, measures = self._normal, self.normalizer.measures
+        if not measures:
             normal.fold(self.weights)
         for moments, values in ((normal.observations, obs), (normal.returns, returns[:, None])):
             if moments is not None:
                 moments.add(*self._spread(values.double()))
-        if fresh:
+        if measures and self.normalizer.fresh:
             normal.fold(self.weights)
 
     def _plan(self, advantage: Tensor, hyper: Hyper, chance: Tensor) -> Plan:
@@ -413,7 +421,7 @@ class ResidentPPO(TorchPPO):
     def state(self) -> dict[str, np.ndarray]:
         """See `learners.Learner.state`."""
         self._normal.store()
-        return super().state()
+        return {**super().state(), "train.order": self._generator.get_state().cpu().numpy()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """See `learners.Learner.restore`."""
@@ -421,5 +429,7 @@ class ResidentPPO(TorchPPO):
         self._moments["exp_avg"].copy_(torch.from_numpy(state["adam_m"].copy()))
         self._moments["exp_avg_sq"].copy_(torch.from_numpy(state["adam_v"].copy()))
         self._rng = unpack_generator(state["generator_update"])
+        if "train.order" in state and len(state["train.order"]) == len(self._generator.get_state()):
+            self._generator.set_state(torch.from_numpy(state["train.order"].copy()))
         self.normalizer.restore(state)
         self._normal.load()

@@ -241,6 +241,11 @@ class TorchPPO:
         """Fresh moments."""
         self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=learner.ADAM_EPSILON)
 
+    @property
+    def _steps_on(self) -> torch.device:
+        """Where Adam counts its steps: a fused one where the weights are, any other on the processor."""
+        return self.device if self.adam.defaults["fused"] else torch.device("cpu")
+
     def state(self) -> dict[str, np.ndarray]:
         """See `learners.Learner.state`."""
         moments = self.adam.state.get(self.weights, {})
@@ -256,7 +261,7 @@ class TorchPPO:
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """See `learners.Learner.restore`."""
         self.adam.state[self.weights] = {
-            "step": torch.tensor(float(state["adam_step"])),
+            "step": torch.tensor(float(state["adam_step"]), device=self._steps_on),
             "exp_avg": torch.from_numpy(state["adam_m"].copy()).to(self.device),
             "exp_avg_sq": torch.from_numpy(state["adam_v"].copy()).to(self.device),
         }

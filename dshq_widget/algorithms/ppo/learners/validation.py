@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from dshq_kernels.play.rollout import Samples
-from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_kernels.simd.lanes import LANES
+from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner, sequences
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
+from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
+from dshq_widget.algorithms.ppo.recurrent.rows import by_sequence
 from dshq_widget.gpu.rollout import Rollout
 
 TOLERANCE = 1e-3
@@ -53,19 +57,24 @@ class Validator:
     """Holds the reference: torch on one thread of the CPU."""
 
     def __init__(self, learner: Learner):
-        self.reference = TorchPPO(learner.spec)
+        self.reference = (RecurrentPPO if learner.spec.memory else TorchPPO)(learner.spec)
 
     def compare(
         self, learner: Learner, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper, seed: tuple[int, int]
     ) -> Finding:
-        """Both gradients of one minibatch drawn from the `units` of a rollout; neither network changes."""
+        """Both gradients of one minibatch drawn from the `units` of a rollout, with a memory one of whole sequences;
+        neither network changes.
+        """
         samples = samples.to_samples() if isinstance(samples, Rollout) else samples
-        size = max(1, min(len(units), hyper.minibatch_size // 16))
-        chosen = np.sort(np.random.default_rng(seed).choice(units, size, replace=False))
+        memory = learner.spec.memory
+        rows = sequences(units, samples.length) if memory else units[:, None]
+        size = max(1, min(len(rows), hyper.minibatch_size // (LANES * rows.shape[1])))
+        chosen = rows[np.sort(np.random.default_rng(seed).choice(len(rows), size, replace=False))].ravel()
         self.reference.load(learner.blob())
         self.reference.normalizer = copy.deepcopy(learner.normalizer)
         found, _ = learner.gradient(samples, chosen, hyper)
-        wanted, parts = self.reference.gradient(samples, chosen, hyper)
+        given: Any = by_sequence(samples, chosen) if memory else samples
+        wanted, parts = self.reference.gradient(given, np.arange(chosen.size) if memory else chosen, hyper)
         pull = 1 + hyper.value_coef * learner.normalizer.reward_scale * parts["loss_value"] ** 0.5
         return compare(found, wanted, seed, CANCELLED * pull)
 
