@@ -7,7 +7,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from tornado import httpserver, web
+from tornado import web
 
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
@@ -16,10 +16,16 @@ from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, UPLOADS_PER_MINUTE, InFlight, Limiter
+from dshq_widget.runtime.connections import BoundedServer
+from dshq_widget.system import limits
 from dshq_widget.system.ending import Told
 
 MAX_FORM_BYTES = 1024 * 1024
 """Largest request body in bytes, except for uploads."""
+IDLE_SECONDS = 30.0
+"""How long a connection may take to ask, and how long it stays open without asking."""
+DESCRIPTORS = 8192
+"""Asked of the system; half of them are for connections. A browser keeps up to six, a proxy few."""
 INSTRUCTOR = "instructor"
 """The first account of a new league without a hub."""
 HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"
@@ -74,12 +80,13 @@ def application(
     )
 
 
-def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HTTPServer, int]:
+def listen(app: web.Application, port: int, address: str) -> tuple[BoundedServer, int]:
     """Serve `app`; returns the server and its actual port. Raises LeagueError if the port is taken."""
     behind = bool(app.settings["with_hub"])  # then the proxy's headers say which protocol the browser speaks
     sizes = {"max_buffer_size": MAX_UPLOAD_BYTES, "max_body_size": MAX_FORM_BYTES}
-    server = httpserver.HTTPServer(app, xheaders=behind, **sizes)
-    server.conn_params.body_timeout = BODY_SECONDS
+    times = {"body_timeout": BODY_SECONDS, "idle_connection_timeout": IDLE_SECONDS}
+    server = BoundedServer(app, xheaders=behind, **sizes, **times)
+    server.most_open = limits.descriptors(DESCRIPTORS) // 2
     try:
         server.listen(port, address)
     except OSError as error:

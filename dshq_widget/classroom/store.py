@@ -26,6 +26,8 @@ from dshq_widget.classroom.errors import LeagueError
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
 LONGEST_NAME, LONGEST_TITLE = 255, 80
+MOST_SUBMISSIONS, MOST_SHOWN = 1000, 200
+"""Of an account: for a round, and on its page, which one thread draws for everybody."""
 SECRET_BYTES = 16
 
 metadata = sql.MetaData()
@@ -280,7 +282,8 @@ class Store:
 
     def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
         """Add a policy to an open round; returns the submission's number. The bytes of the account's earlier ones,
-        which nobody needs any more, are dropped. Raises LeagueError once the round is closed.
+        which nobody needs any more, are dropped. Raises LeagueError once the round is closed, and for more than
+        `MOST_SUBMISSIONS`.
         """
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
@@ -288,6 +291,11 @@ class Store:
             row = {"round_id": number, "account_id": self._account(db, name), "received": now()}
             row |= {"version": version, "step": step, "digest": digest, "content": content}
             earlier = submissions.c.round_id == number, submissions.c.account_id == row["account_id"]
+            if (db.scalar(select(func.count()).select_from(submissions).where(*earlier)) or 0) >= MOST_SUBMISSIONS:
+                raise LeagueError(
+                    f"you have handed in {MOST_SUBMISSIONS} policies for round {number}, and the last one counts: ask "
+                    "your instructor for a new round"
+                )
             db.execute(submissions.update().where(*earlier).values(content=b""))
             return _insert(db, submissions, row)
 
@@ -459,13 +467,16 @@ class Store:
             return {row[0]: row[1] for row in db.execute(query)}
 
     def history(self, name: str) -> list[Any]:
-        """An account's submissions, newest first, without their bytes but with the round's title and number."""
+        """An account's newest submissions, the last one first, without their bytes but with the round's title and
+        state; `MOST_SHOWN` at most.
+        """
         with self._reading.connect() as db:
             columns = [column for column in submissions.c if column.name != "content"]
             query = select(*columns, rounds.c.title, rounds.c.state).select_from(
                 submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id)
             )
-            return list(db.execute(query.where(accounts.c.name == name).order_by(submissions.c.id.desc())))
+            newest = query.where(accounts.c.name == name).order_by(submissions.c.id.desc())
+            return list(db.execute(newest.limit(MOST_SHOWN)))
 
 
 def _create_private(url: sql.URL) -> None:

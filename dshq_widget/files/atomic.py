@@ -49,7 +49,7 @@ def aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(_create(temporary, mode := _mode_of(target)), "w+b") as file:
             if mode is not None:
-                os.chmod(temporary, mode)  # a mask may have taken from it
+                paths.set_mode(file.fileno(), mode)  # a mask may have taken from it
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -28,6 +28,8 @@ CODES = (11, 6, 4)
 `minigrid.core.constants`."""
 CODED = re.compile(PACKAGES[0][0])
 """Ids of environments whose pictures hold these codes and not shades."""
+MOST_SIZE = 4096
+"""Largest whole number that a name may give a wrapper: a side of a picture, a number of bins."""
 Wrap = Callable[[gym.Env], gym.Env]
 
 
@@ -71,8 +73,24 @@ def wrapper(text: str, gym_id: str) -> Wrap:
             f"{said}wanted a wrapper of observations, actions or rewards from gymnasium.wrappers or the environment's "
             "package; put any other around your environment in the module that registers it"
         )
+    if not issubclass(kind, gym.wrappers.TimeLimit) and any(abs(size) > MOST_SIZE for size in _sizes(options)):
+        raise GymError(
+            f"{said}wanted whole numbers up to {MOST_SIZE:,}, since a name may come from a file, and a size takes "
+            "memory; put a larger one around your environment in the module that registers it"
+        )
     made: type[Any] = kind
     return lambda env: made(env, **options)
+
+
+def _sizes(value: Any) -> Iterator[int]:
+    """All whole numbers in plain values."""
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, dict):
+        yield from _sizes([*value, *value.values()])
+    elif isinstance(value, (list, tuple, set)):
+        for one in value:
+            yield from _sizes(one)
 
 
 def _class(name: str, gym_id: str) -> Any:

@@ -13,6 +13,7 @@ from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.runtime.budget import most_workers
 from dshq_widget.runtime.machine import Machine
 
 FREE = ("num_envs", "rollout_length", "minibatch_size")
@@ -24,6 +25,8 @@ LEAST_GAMES, MOST_GAMES = 256, 4096
 seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
 as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
 """
+COPY_BYTES = 16e6
+"""Memory of a copy of an environment (assumed; one of Atari takes about as much)."""
 SAMPLE_SHARE = 1 / 16
 """Largest share of memory for samples (assumed: the rest is code, network and other processes)."""
 
@@ -51,6 +54,33 @@ def fitted(config: TrainConfig, spec: GameSpec, keep: Collection[str], machine: 
         size = base.minibatch_size * games / base.num_envs
         chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec.sides)))
     return config.replace(chosen)
+
+
+def affordable(
+    config: TrainConfig, spec: GameSpec, keep: Collection[str], machine: Machine, copies: bool
+) -> tuple[TrainConfig, str]:
+    """A file's settings without what would fill this machine's memory, and a sentence of what was lowered, or "". It
+    may come from a larger machine, or from anybody. `keep` are the settings that the user chose; `copies`: its games
+    are copies of an environment.
+    """
+    changes: dict[str, int] = {}
+    most = most_workers(machine.memory)
+    if config.workers > most:
+        changes["workers"] = most
+    games, length = config.num_envs, config.rollout_length
+    if copies:
+        games = min(games, max(LANES, int(machine.memory / 2 / COPY_BYTES) // LANES * LANES))
+    else:
+        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory / 2:
+            games = max(LANES, games // 2 // LANES * LANES)
+        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory / 2:
+            length //= 2
+    changes |= {"num_envs": games, "rollout_length": length}
+    lowered = {key: value for key, value in changes.items() if key not in keep and value != getattr(config, key)}
+    asked = ", ".join(f"{key}={getattr(config, key)}" for key in lowered)
+    given = ", ".join(f"{key}={value}" for key, value in lowered.items())
+    said = f"the file asks for {asked}, more than this machine's memory holds: {given} instead" if lowered else ""
+    return config.replace(lowered), said
 
 
 def sample_bytes(spec: GameSpec, games: int, length: int, memory: int = 0) -> int:

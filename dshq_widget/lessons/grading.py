@@ -14,6 +14,8 @@ from traitlets import Bool
 
 from dshq_widget.lessons.afresh import missing
 
+GONE = "the cell of its answer is gone, or no longer marked as one"
+
 
 class Afresh(Preprocessor):
     """Turns a check that was done in the student's kernel, and is not when it is checked afresh, into a failed one."""
@@ -25,10 +27,12 @@ class Afresh(Preprocessor):
         """The notebook with the outputs of such checks changed, and the resources as they were."""
         cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells]
         answers = {mark["grade_id"]: cell.source for cell, mark in cells if mark.get("solution")}
-        names = sorted({re.sub(r"-\d+$", "", key) for key in answers})
-        for name in names:
-            ordered = sorted((key for key in answers if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
-            lacks = dict(zip(ordered, missing(name, [answers[key] for key in ordered]), strict=True))
+        # nbgrader restores the cells of checks, not those of answers: a student may have taken these, or their marks
+        checked = [mark["grade_id"].removesuffix("-check") for _, mark in cells if mark.get("grade")]
+        for name in sorted({re.sub(r"-\d+$", "", key) for key in checked}):
+            ordered = sorted((key for key in checked if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
+            lacks = dict(zip(ordered, missing(name, [answers.get(key, "") for key in ordered]), strict=True))
+            lacks |= {key: GONE for key in ordered if key not in answers}
             for cell, mark in cells:
                 lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
                 if lack and not any(output.output_type == "error" for output in cell.outputs):

@@ -65,6 +65,8 @@ METADATA = ("drill", "rules_hash", "version", "step", "seed", "config", "metrics
 """What a policy that was read from a file knows about itself."""
 STOOD_IN = ("dreamer",)
 """Algorithms of whose files those of release 0.1 do not say `stands_in`."""
+LONGEST_TEXT = 1000
+"""Characters; an environment's name holds its wrappers."""
 TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
 
 
@@ -301,6 +303,9 @@ def _decode(content: bytes) -> Checkpoint:
     if metadata.get("sha256") != _digest(metadata, data):
         raise CheckpointError("its contents do not match its sha256: the file is damaged")
     text = {key: _text(metadata, key) for key in TEXT_KEYS}
+    for key, value in text.items():
+        if not value.isprintable() or len(value) > LONGEST_TEXT:  # they are shown, in a terminal too
+            raise CheckpointError(f"its {key} is no name: {value[:40]!r}")
     layers = _layers(metadata)
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
         raise CheckpointError("its network shape does not match its shape hash")

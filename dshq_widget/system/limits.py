@@ -40,3 +40,14 @@ def peak_memory() -> float:
         return float(getattr(found, "peak_wset", found.rss))  # Windows counts it
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak if sys.platform == "darwin" else peak * 1024)  # bytes there, KiB elsewhere: getrusage(2)
+
+
+def descriptors(most: int) -> int:
+    """Files and connections that this process may have open, `most` if the system allows that many."""
+    if PORTABLE:
+        return most  # Windows has no limit that a server would reach
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted

@@ -49,3 +49,9 @@ def room_in(folder: str) -> float:
     except OSError:
         return float("inf")
     return float(found.f_bavail) * found.f_frsize if found else float("inf")
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """The access rights of an open file, where it has such: by its name somebody else's could be meant by now."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, mode)

@@ -106,6 +106,15 @@ class RunConfig:
         keep = {*self.named, *self.algorithm.defaults}
         self.values = fitted(self.values, self._drill.spec, keep, Machine.this(gentle))
 
+    def afford(self) -> str:
+        """Lower what a file's settings would take of this machine's memory; a sentence if that was needed, else ""."""
+        from dshq_widget.learning.fitting import affordable
+        from dshq_widget.runtime.machine import Machine
+
+        copies = isinstance(self._drill, Environment)
+        self.values, said = affordable(self.values, self._drill.spec, self.named, Machine.this(), copies)
+        return said
+
     def network(self) -> PolicySpec:
         """The network of these settings for the drill."""
         return PolicySpec.for_config(self.algorithm.shaped(self._drill.spec, self.section), self.values)

@@ -100,6 +100,8 @@ class RunState:
         self._files.resume = str(path.resolve())
         if saved.rules_hash == spec.rules_hash:
             self._scenes.restore(saved.state)
+        if said := self._config.afford():
+            self._status.warn(said)
 
     def replace(self, saved: Checkpoint, name: str) -> None:
         """Replace everything learned so far by a checkpoint; the old state is kept in a file. Raises CheckpointError,

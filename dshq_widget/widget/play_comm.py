@@ -134,6 +134,8 @@ class PagesComm(BaseComm):
     def hear(self, line: Line, frame: bytes) -> None:
         """A page's frame; raises ValueError for what is none. Never waits."""
         data, buffers = unpacked(frame, JSON_BYTES_MAX)
+        if data.get("method") == "request_state":  # a page has had it since it was opened, and all would get it
+            return
         paths = data.get("buffer_paths") or []
         if not isinstance(paths, list) or len(paths) != (len(buffers) if data.get("method") == "update" else 0):
             raise ValueError(f"wanted a path for each of {len(buffers)} buffers")

@@ -19,13 +19,12 @@ from collections.abc import Awaitable
 from typing import Any
 
 from ipywidgets.widgets.widget import _remove_buffers
-from tornado.httpserver import HTTPServer
-from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dshq_widget.contract.icon import ICON
+from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
 from dshq_widget.widget.inbox import SHARED
@@ -40,8 +39,8 @@ BODY_BYTES_MAX, HEADER_BYTES_MAX = 1 << 10, 1 << 14
 """Of a request, held before anybody is asked for the token. No page of ours sends a body."""
 REQUEST_SECONDS = 30.0
 """How long a connection may take to ask, and how long it stays open without asking."""
-MOST_OPEN, MOST_PAGES = 64, 64
-"""Connections that ask at once, of which a browser has six, and pages that are open at once."""
+MOST_PAGES = 64
+"""Pages that are open at once."""
 TOO_SLOW, GONE = 4001, 1001
 """Why a websocket is closed: the page takes too long, and is to connect again; the server ends."""
 END_SECONDS = 1.0
@@ -122,7 +121,7 @@ class PlayServer:
         application = Application(routes, log_function=lambda _: None, websocket_max_message_size=FRAME_BYTES_MAX)
         limits = {"max_body_size": BODY_BYTES_MAX, "max_header_size": HEADER_BYTES_MAX}
         times = {"body_timeout": REQUEST_SECONDS, "idle_connection_timeout": REQUEST_SECONDS}
-        server = _Bounded(application, **limits, **times)
+        server = BoundedServer(application, **limits, **times)  # a browser has six connections
         server.add_sockets(sockets)
         serving.set()
         await self._ending.wait()
@@ -181,16 +180,6 @@ class PlayServer:
                 await page.write_message(frame, binary=True)
                 line.taken(frame)
             page.close(GONE, "the server ends")
-
-
-class _Bounded(HTTPServer):
-    """Takes so many connections at once: each costs memory before anybody is asked for the token."""
-
-    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
-        if len(self._connections) < MOST_OPEN:  # those of pages that are open are no longer among them
-            super().handle_stream(stream, address)
-        else:
-            stream.close()
 
 
 class _Guarded(RequestHandler):

@@ -13,6 +13,7 @@ pytest.importorskip("sqlalchemy")
 
 import sqlalchemy as sql
 
+from dshq_widget.classroom import store as stores
 from dshq_widget.classroom.store import (
     FINISHED,
     OPEN,
@@ -127,6 +128,19 @@ def test_what_is_refused(store: Store):
         store.match(store.next_job().id)
     with pytest.raises(LeagueError, match="a title must have 1 to 80"):
         store.open_round(" ", "ball", "0123", [], 1, False)
+
+
+def test_submissions_of_an_account_are_bounded_and_so_are_those_that_are_shown(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stores, "MOST_SUBMISSIONS", 5)
+    monkeypatch.setattr(stores, "MOST_SHOWN", 3)
+    number = a_round(store)
+    sent = [send(store, number, "ada", f"{k}") for k in range(5)]
+    with pytest.raises(LeagueError, match="you have handed in 5 policies for round 1, and the last one counts"):
+        send(store, number, "ada", "one more")
+    send(store, number, "bob", "b")
+    assert [row.id for row in store.history("ada")] == sent[:1:-1]
 
 
 def test_a_round_again_has_the_same_entries_and_other_seeds(store: Store):

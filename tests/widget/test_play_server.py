@@ -15,6 +15,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
+from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.widget import drill_widget, inbox, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
@@ -129,7 +130,7 @@ def test_a_large_request_is_refused_before_it_is_held(served):
 
 def test_connections_and_pages_are_counted(served, monkeypatch):
     _, server = served
-    monkeypatch.setattr(play_server, "MOST_OPEN", 3)
+    monkeypatch.setattr(BoundedServer, "most_open", 3)
     monkeypatch.setattr(play_server, "MOST_PAGES", 2)
     port = int(server.url.split(":")[2].split("/")[0])
     *asking, more = [socket.create_connection(("127.0.0.1", port), PATIENCE) for _ in range(4)]
@@ -291,10 +292,13 @@ def test_nonsense_ends_that_page_and_nothing_else(served):
                 pass
             assert bad.connection.close_code == 1003
         await fine.say({"method": "no such"})
+        await fine.say({"method": "request_state"})
+        fine.traits.pop("_esm", None)
         await fine.say({"method": "update", "state": {"speed": []}, "buffer_paths": []})
         await fine.hello()
         w.speed = 8
         await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+        assert "_esm" not in fine.traits, "the whole state is not sent again for a few bytes"
 
     run(main())
 
