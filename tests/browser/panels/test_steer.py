@@ -42,7 +42,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     turn(widget, "1 k")
     pace = "print(w.config['values']['pace'])"
     widget.until(lambda: notebook.kernel.run(pace).strip(), lambda said: float(said) == 1000, 60, "the pace")
-    assert widget.root.locator(".pace .help").inner_text() == "At most about one update every 4 seconds."
+    assert widget.root.locator(".pace .help").inner_text() == "At most about one update every 3 seconds."
     learned = "import time; v = w._trainer.version; time.sleep(2); print(w._trainer.version - v)"
     widget.until(
         lambda: notebook.kernel.run(learned).strip(), lambda said: said == "0", 60, "a rest between two updates"
