@@ -115,11 +115,8 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
     run, core = _moved(content.get(RUN, {}), core)
     core = settings.canonical(core, settings.TrainConfig())
     parsed = _run(run, core)
-    for key in PATHS:
-        if key in parsed:
-            parsed[key] = _beside(file, parsed[key])
-    if str(parsed.get("drill", "")).endswith((".py", ".dshq")):
-        parsed["drill"] = _beside(file, parsed["drill"])
+    for key in _paths(parsed):
+        parsed[key] = _beside(file, parsed[key])
     return RunFile(parsed, core, {name: content[name] for name in algorithms if name in content})
 
 
@@ -195,6 +192,12 @@ def _run(values: Mapping[str, Any], core: Mapping[str, Any]) -> dict[str, Any]:
     return parsed
 
 
+def _paths(run: Mapping[str, Any]) -> list[str]:
+    """The keys of the section `run` that hold paths. A drill may be a name instead, a drill's file an environment's."""
+    found = [key for key in PATHS if key in run and not str(run[key]).startswith("gym:")]
+    return found + ["drill"] * str(run.get("drill", "")).endswith((".py", ".dshq"))
+
+
 def _beside(file: Path, path: str) -> str:
     """A path in the file, relative to the file's folder."""
     return os.path.normpath(file.parent / Path(path).expanduser())
@@ -221,9 +224,7 @@ def text(
     said = {key: run[key] for key in RUN_KEYS if run.get(key) is not None}
     if "track" in said:
         said["track"] = without_secrets(said["track"])
-    paths = [key for key in PATHS if key in said]
-    paths += ["drill"] if str(said.get("drill", "")).endswith((".py", ".dshq")) else []
-    for key in paths:
+    for key in _paths(said):
         said[key] = os.path.relpath(Path(said[key]).expanduser().absolute(), folder)
     said |= {key: core.pop(key) for key in SHARED}
     content: dict[str, Any] = {"format": FORMAT, RUN: said, SECTIONS[0]: core}

@@ -42,6 +42,14 @@ def test_every_section_and_the_other_spellings(tmp_path):
     assert file.algorithms == {"spo": {"num_particles": 16}}
 
 
+def test_an_environment_in_place_of_a_drills_file_is_no_path(tmp_path):
+    run = {"drill": "bot.dshq", "drill_file": "gym:mine:Mine-v0", "out": "bot.dshq"}
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / "run.yaml"
+    path.write_text(run_file.text(path, run, TrainConfig(), 1))
+    assert run_file.read(path, ()).run["drill_file"] == "gym:mine:Mine-v0"
+
+
 @pytest.mark.parametrize("sides", [1, 2])
 def test_what_is_written_is_read_back(tmp_path, sides):
     config = TrainConfig(hidden_sizes=(32, 16), reward_weights={"goal": 2.0}, opponents={"self": 1.0}, seed=7)
