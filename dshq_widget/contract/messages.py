@@ -244,9 +244,10 @@ class Log(Message):
 
 @dataclass(frozen=True)
 class PolicyFile(Message):
-    """Its bytes are the buffer."""
+    """Its bytes are the buffer, unless there is a problem."""
 
     name: str
+    problem: str
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ MOST_AT_ONCE = 8
 """Answers that are being made on threads of their own: each may hold a whole run in memory."""
 
 Content = Mapping[str, Any]
+FileKind = type[messages.PolicyFile] | type[messages.PageFile]
 
 
 class Commands:
@@ -156,28 +157,39 @@ class Commands:
         return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.{ending}"
 
     def _save_policy(self, content: Content) -> None:
+        name = self._file_name("dshq")
         if content.get("whole"):
-            self.beside("saving the run", self._send_run, self._file_name("dshq"))
+            self._make_file(
+                "saving the run", messages.PolicyFile, name, lambda: page_protocol.sendable(name, self._run())
+            )
         else:
-            self._outbox.put(page_protocol.policy_file(self._file_name("dshq"), self._trainer.policy_file()))
+            self._send_file(
+                messages.PolicyFile, name, lambda: page_protocol.sendable(name, self._trainer.policy_file())
+            )
 
-    def _send_run(self, name: str) -> None:
+    def _run(self) -> bytes:
         try:
-            data = self._trainer.run_file()
+            return self._trainer.run_file()
         except (checkpoint.CheckpointError, OSError, MemoryError):  # no room for it: the policy itself needs little
-            data = self._trainer.policy_file()
-        self._outbox.put(page_protocol.policy_file(name, data))
+            return self._trainer.policy_file()
 
     def _save_page(self, _: Content) -> None:
-        self.beside("saving the page", self._send_page, self._file_name("html"))
+        self._make_file("saving the page", messages.PageFile, self._file_name("html"), self._page_file)
 
-    def _send_page(self, name: str) -> None:
+    def _make_file(self, what: str, kind: FileKind, name: str, make: Callable[[], bytes]) -> None:
+        """Make a file that may take seconds, and send it. Whatever happens, the page waits for an answer."""
+        try:
+            self.beside(what, self._send_file, kind, name, make)
+        except RuntimeError as error:
+            self._outbox.put(kind(name, sentence(error)).to_json([]))
+
+    def _send_file(self, kind: FileKind, name: str, make: Callable[[], bytes]) -> None:
         problem, buffers = "", []
         try:
-            buffers = [self._page_file()]
-        except Exception as error:  # whatever it is, the page waits for an answer
+            buffers = [make()]
+        except Exception as error:
             problem = sentence(error)
-        self._outbox.put(messages.PageFile(name, problem).to_json(buffers))
+        self._outbox.put(kind(name, problem).to_json(buffers))
 
     def beside(self, what: str, work: Callable[..., None], *arguments: Any) -> None:
         """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.

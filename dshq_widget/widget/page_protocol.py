@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget import drills
-from dshq_widget.contract import messages, protocol, setting
+from dshq_widget.contract import protocol, setting
 from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.contract.game_spec import DrillSpec, Game
 from dshq_widget.policy import ladder
@@ -299,11 +299,11 @@ class Upload:
         return None
 
 
-def policy_file(name: str, data: bytes) -> dict[str, Any]:
-    """POLICY_FILE for the page, with its bytes in `buffers`; raises ValueError for a file that is too large."""
+def sendable(name: str, data: bytes) -> bytes:
+    """The bytes of a policy file called `name` for the page; raises ValueError if there are too many."""
     if len(data) > FILE_BYTES_MAX:
         raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it in Python with widget.save(path)")
-    return messages.PolicyFile(name).to_json([data])
+    return data
 
 
 def history(rows: Any, limit: int) -> list[dict[str, float | int]]:

@@ -225,10 +225,11 @@ export interface Log {
   text: string;
 }
 
-/** Its bytes are the buffer. */
+/** Its bytes are the buffer, unless there is a problem. */
 export interface PolicyFile {
   type: "POLICY_FILE";
   name: string;
+  problem: string;
 }
 
 /** Its bytes are the buffer, unless there is a problem. */

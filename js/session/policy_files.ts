@@ -31,7 +31,7 @@ function fetchFile({ model, kernel }: Ends, request: PageToKernel, answer: FileM
     signal.addEventListener("abort", () => answered.abort(), { once: true });
     const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
       if (message.type !== answer) return;
-      const { name, problem } = message as FileMessage & { problem?: string };
+      const { name, problem } = message as FileMessage;
       if (!buffers[0] && !problem) return;
       answered.abort();
       if (problem) reject(new Error(problem));

@@ -115,13 +115,15 @@ def test_a_page_cannot_ask_for_any_number_of_things_at_once(open_widget, monkeyp
     monkeypatch.setattr(widget._commands, "_page_file", slow)
     for _ in range(3 * MOST_AT_ONCE):
         widget.comm.say({"type": "SAVE_PAGE"})
-    until(lambda: any("has to wait" in one["text"] for one in widget.comm.customs("LOG")))
+    refused = until(lambda: widget.comm.customs("PAGE_FILE"))
+    assert all("has to wait" in one["problem"] for one in refused)
     answered(widget)
     assert len(going) == MOST_AT_ONCE
     over.set()
-    until(lambda: len(widget.comm.customs("PAGE_FILE")) == MOST_AT_ONCE)
+    made = lambda: [one for one in widget.comm.customs("PAGE_FILE") if not one["problem"]]  # noqa: E731
+    until(lambda: len(made()) == MOST_AT_ONCE)
     widget.comm.say({"type": "SAVE_PAGE"})
-    until(lambda: len(widget.comm.customs("PAGE_FILE")) == MOST_AT_ONCE + 1)
+    until(lambda: len(made()) == MOST_AT_ONCE + 1)
 
 
 def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monkeypatch):
@@ -132,8 +134,10 @@ def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monke
 
     monkeypatch.setattr(widget._trainer, "run_file", fail)
     monkeypatch.setattr(widget._trainer, "policy_file", fail)
-    widget.comm.say({"type": "SAVE_POLICY", "whole": True})
-    until(lambda: any("70,000,000" in one["text"] for one in widget.comm.customs("LOG")))
+    for whole in (True, False):
+        widget.comm.say({"type": "SAVE_POLICY", "whole": whole})
+    found = until(lambda: widget.comm.customs("POLICY_FILE")[1:] and widget.comm.customs("POLICY_FILE"))
+    assert [one["problem"] for one in found] == ["the run has 70,000,000 bytes"] * 2
     monkeypatch.setattr(widget._commands, "_page_file", lambda: [].pop())
     widget.comm.say({"type": "SAVE_PAGE"})
     (found,) = until(lambda: widget.comm.customs("PAGE_FILE"))

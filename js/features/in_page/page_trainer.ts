@@ -330,7 +330,7 @@ export class PageTrainer {
 
   private download(file: Uint8Array, version: number): void {
     const name = `${this.drill.spec.name.replace(/[^A-Za-z0-9_.]+/g, "-")}-v${version}.dshq`;
-    this.model.say("msg:custom", { type: "POLICY_FILE", name }, [new DataView(file.slice().buffer)]);
+    this.model.say("msg:custom", { type: "POLICY_FILE", name, problem: "" }, [new DataView(file.slice().buffer)]);
   }
 
   private endThread(): void {

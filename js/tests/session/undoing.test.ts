@@ -13,7 +13,7 @@ const control = (name: string) => root.querySelector<HTMLButtonElement>(`[aria-l
 const undo = () => root.querySelector<HTMLElement>(".undo")!;
 const policy = (version: number) => model.set("policy", { ...model.get("policy")!, version });
 const packed = async () => {
-  model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
+  model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
   await settle();
 };
 
@@ -67,7 +67,7 @@ describe("forget everything", () => {
     await settle();
     expect(model.sentOf("SAVE_POLICY")).toEqual([{ type: "SAVE_POLICY", whole: true }]);
     vi.useFakeTimers();
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
     policy(0);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(undo().hidden).toBe(false);

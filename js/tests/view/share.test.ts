@@ -57,10 +57,26 @@ describe("the Share menu", () => {
     expect(one(".share-menu .entry").dataset.control, "first what one sends").toBe("web-page");
     one('[data-control="save-policy"]').click();
     await settle();
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq" }, [new DataView(new ArrayBuffer(9))]);
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
     await settle();
     expect(one(".share-menu").hidden).toBe(true);
     expect(one(".saved").textContent).toBe("Saved ball-v26.dshq, the version that plays now.");
+    end();
+  });
+
+  it("says why there is no file, and can be asked again", async () => {
+    const model = new FakeModel();
+    const { root, end } = await mount(model);
+    const one = (selector: string) => root.querySelector<HTMLElement>(selector)!;
+    one('[data-control="share"]').click();
+    const save = one('[data-control="save-policy"]');
+    save.click();
+    await settle();
+    expect(save.getAttribute("aria-busy")).toBe("true");
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq", problem: "there is no room left" }, []);
+    await settle();
+    expect(save.hasAttribute("aria-busy")).toBe(false);
+    expect(one(".share-menu").textContent).toContain("there is no room left");
     end();
   });
 });
