@@ -94,9 +94,7 @@ def main() -> None:
             found.append(version)
             run = runs[seed] = {"seed": seed, "seconds": seconds, "reverts": reverts, **compare(drill, found)}
             before, share = [round(part, 3) for part in run["against_the_one_before"]], run["chaser_share_of_best"]
-            print(
-                f"seed {seed}, {version.step / 1e6:.0f} M steps, {seconds:.0f} s, {reverts:g} reverts: {before} against"
-            )
+            print(f"seed {seed}, {version.step / 1e6:.0f} M steps, {seconds:.0f} s, {reverts:g} reverts: {before}")
             print(f"  against the one before; {share:.3f} of its best against the chaser", flush=True)
             write(name, {"machine": describe(), "hyper": hyper, "runs": list(runs.values())})  # a long run may be ended
 

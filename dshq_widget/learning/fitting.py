@@ -42,13 +42,9 @@ def fitted(config: TrainConfig, spec: GameSpec, keep: Collection[str], machine: 
     if "num_envs" not in keep:
         doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
         games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
-        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory * SAMPLE_SHARE:
-            games //= 2
-        games = max(LANES, games // LANES * LANES)
+        games = _games_within(spec, games, config.memory, machine.memory * SAMPLE_SHARE)
     if "rollout_length" not in keep:
-        length = base.rollout_length
-        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory * SAMPLE_SHARE:
-            length //= 2
+        length = _length_within(spec, games, base.rollout_length, config.memory, machine.memory * SAMPLE_SHARE)
     chosen = {"num_envs": games, "rollout_length": length}
     if not {"num_envs", "minibatch_size"} & keep:
         size = base.minibatch_size * games / base.num_envs
@@ -71,16 +67,28 @@ def affordable(
     if copies:
         games = min(games, max(LANES, int(machine.memory / 2 / COPY_BYTES) // LANES * LANES))
     else:
-        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory / 2:
-            games = max(LANES, games // 2 // LANES * LANES)
-        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory / 2:
-            length //= 2
+        games = _games_within(spec, games, config.memory, machine.memory / 2)
+        length = _length_within(spec, games, length, config.memory, machine.memory / 2)
     changes |= {"num_envs": games, "rollout_length": length}
     lowered = {key: value for key, value in changes.items() if key not in keep and value != getattr(config, key)}
     asked = ", ".join(f"{key}={getattr(config, key)}" for key in lowered)
     given = ", ".join(f"{key}={value}" for key, value in lowered.items())
     said = f"the file asks for {asked}, more than this machine's memory holds: {given} instead" if lowered else ""
     return config.replace(lowered), said
+
+
+def _games_within(spec: GameSpec, games: int, memory: int, room: float) -> int:
+    """`games`, halved until one decision of each fits into `room` bytes; a multiple of 16."""
+    while games > LANES and sample_bytes(spec, games, 1, memory) > room:
+        games //= 2
+    return max(LANES, games // LANES * LANES)
+
+
+def _length_within(spec: GameSpec, games: int, length: int, memory: int, room: float) -> int:
+    """`length`, halved until a rollout of so many decisions fits into `room` bytes."""
+    while length > 1 and sample_bytes(spec, games, length, memory) > room:
+        length //= 2
+    return length
 
 
 def sample_bytes(spec: GameSpec, games: int, length: int, memory: int = 0) -> int:

@@ -157,15 +157,15 @@ class Commands:
         return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.{ending}"
 
     def _save_policy(self, content: Content) -> None:
-        name = self._file_name("dshq")
-        if content.get("whole"):
-            self._make_file(
-                "saving the run", messages.PolicyFile, name, lambda: page_protocol.sendable(name, self._run())
-            )
+        name, whole = self._file_name("dshq"), content.get("whole")
+
+        def make() -> bytes:
+            return page_protocol.sendable(name, self._run() if whole else self._trainer.policy_file())
+
+        if whole:
+            self._make_file("saving the run", messages.PolicyFile, name, make)
         else:
-            self._send_file(
-                messages.PolicyFile, name, lambda: page_protocol.sendable(name, self._trainer.policy_file())
-            )
+            self._send_file(messages.PolicyFile, name, make)
 
     def _run(self) -> bytes:
         try:

@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import signal
+import socket
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from dshq_widget.classroom import round_html, rounds
+from dshq_widget.classroom import round_html, rounds, server
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.server import application
@@ -25,6 +26,7 @@ from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
+from dshq_widget.system import limits
 from tests.harness.apart import TESTS
 from tests.harness.class_league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
 from tests.harness.recount import recount, results
@@ -60,6 +62,19 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     assert ada.ask("GET", "/round/9")[0] == 422 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
     assert ada.fill_in("/logout", "/")[0] == 302
     assert ada.ask("GET", "/")[0] == 302
+
+
+def test_connections_are_counted_and_end_if_nobody_asks(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """Each is a descriptor, and without one nobody could hand in."""
+    monkeypatch.setattr(server, "IDLE_SECONDS", 2.0)
+    monkeypatch.setattr(limits, "descriptors", lambda most: 6)
+    with Service(store) as service:
+        *idle, more = [socket.create_connection(("127.0.0.1", service.port), 60) for _ in range(4)]
+        assert more.recv(1) == b"", "closed at once"
+        assert [link.recv(1) for link in idle] == [b""] * 3, "after a while"
+        assert Person(service.port).ask("GET", "/login")[0] == 200
+        for link in (*idle, more):
+            link.close()
 
 
 def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
