@@ -143,6 +143,14 @@ class TestBehaviour:
         behaviour.actor_loss(dist.mixed(logits), actions, torch.tensor([[1.0, -1.0]]), 0 * ones, 0.0).backward()
         assert (logits.grad == 0).all()
 
+    def test_the_actor_is_paid_for_uncertainty(self):
+        logits, ones = torch.tensor([[[1.0, 0.0, -1.0], [0.0, 2.0, 0.0]]], requires_grad=True), torch.ones(1, 2)
+        before = dist.entropy(dist.mixed(logits)).mean()
+        loss = behaviour.actor_loss(dist.mixed(logits), torch.tensor([[0, 2]]), 0 * ones, ones, 0.1)
+        assert loss.item() == pytest.approx(-0.1 * before.item())
+        loss.backward()
+        assert dist.entropy(dist.mixed(logits - logits.grad)).mean() > before > 0
+
     def test_an_untrained_critic_says_exactly_nothing(self):
         critic = behaviour.Critic(TINY)
         layers.initialise(critic, rng())
@@ -256,11 +264,24 @@ class TestWorldModel:
             assert (prior is not None and bool(prior.any())) == learns
 
     def test_the_two_kl_losses_are_one_number_with_two_gradients(self):
-        model = self.model()
-        losses, states = model.losses(batch(), torch.rand(6, 4, 2, 3, generator=rng()))
-        assert losses.dynamics == losses.representation
-        wanted = losses.image + losses.reward + losses.continues + 1.1 * losses.dynamics
-        assert losses.total.item() == pytest.approx(wanted.item(), rel=1e-6)
+        """Of one step: later ones reach the posterior through what is remembered, too."""
+        learned = {}
+        for name in ("dynamics", "representation"):
+            model = self.model(free_nats=0.0)
+            losses, _ = model.losses(batch(steps=1), torch.rand(1, 4, 2, 3, generator=rng()))
+            getattr(losses, name).backward()
+            parts = {"prior": model.rssm.prior_out, "posterior": model.rssm.post_out, "encoder": model.encoder}
+            learned[name] = {
+                part
+                for part, module in parts.items()
+                if any(each.grad is not None and each.grad.any() for each in module.parameters())
+            }
+        assert losses.dynamics == losses.representation > 0
+        assert learned == {"dynamics": {"prior"}, "representation": {"posterior", "encoder"}}
+
+    def test_the_prior_learns_faster_than_the_posterior(self):
+        losses = world_model.Losses(*map(torch.tensor, (1.0, 2.0, 4.0, 8.0, 16.0)))
+        assert losses.total.item() == pytest.approx(1 + 2 + 4 + 1.0 * 8 + 0.1 * 16)
 
     def test_finite_under_autocast(self):
         model = self.model()
