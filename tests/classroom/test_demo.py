@@ -23,7 +23,7 @@ from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
 from tests.harness.hub import SECONDS, ask, start, until
-from tests.harness.process_tree import processes_of
+from tests.harness.process_tree import groups_of, processes_of
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,7 @@ def hub(proxy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 def nothing_left(name: str) -> bool:
     """Neither a process of somebody's nor a control group, of either version."""
-    groups = [*Path("/sys/fs/cgroup").glob(f"dshq-{name}-*"), *Path("/sys/fs/cgroup").glob(f"*/dshq-{name}-*")]
-    return not processes_of(name) and not groups
+    return not processes_of(name) and not groups_of(name)
 
 
 @pytest.mark.slow
@@ -61,6 +60,7 @@ def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
     assert environment["CPU_LIMIT"] == "0.5" and environment["DSHQ_LEAGUE_URL"] == f"{hub.url}/services/league"
     probe = Share("probe", 0.5)
     assert (probe.kind == "quota") == ("dshq-ada" in Path(f"/proc/{server.pid}/cgroup").read_text())
+    assert (probe.kind == "quota") == bool(groups_of("ada"))
     probe.close()
 
     store = Store(f"sqlite:///{hub.folder}/league.db")

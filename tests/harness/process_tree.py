@@ -1,6 +1,7 @@
 """Processes and what they began; JupyterHub names the student in the environment of all that it starts for one."""
 
 import contextlib
+from pathlib import Path
 
 import psutil
 
@@ -14,6 +15,12 @@ def processes_of(student: str) -> list[psutil.Process]:
         except (psutil.AccessDenied, psutil.NoSuchProcess):  # the system's own, or it has just ended
             continue
     return found
+
+
+def groups_of(student: str) -> list[Path]:
+    """Control groups of somebody's shares, of either version; none where nobody may make one (classroom/share.py)."""
+    mount = Path("/sys/fs/cgroup")
+    return [*mount.glob(f"dshq-{student}-*"), *mount.glob(f"*/dshq-{student}-*")]
 
 
 def end_tree(process: int) -> None:

@@ -7,6 +7,7 @@ from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drills import get
 from dshq_widget.training.trainer import Trainer
+from tests.harness.browser.recorded_widget import until
 from tests.harness.games.toy_drills import Walk
 from tests.harness.typescript import run
 
@@ -73,7 +74,11 @@ def test_training_goes_on_with_it_and_without_it():
 def test_the_page_asks_is_answered_and_gets_the_rules(make):
     w = make(Walk)
     before = w.drill
-    w._inbox.take_message({"type": "CHECK_REWARD", "line": "s.xx[i]"}, [])
+    for line in ("s.xx[i]", "0.1 * s.x[i]"):
+        w._inbox.take_message({"type": "CHECK_REWARD", "line": line}, [])
+    bad, good = until(lambda: len(found := w.comm.customs("REWARD_CHECKED")) == 2 and found)
+    assert bad["line"] == "s.xx[i]" and "Did you mean 'x'?" in bad["problem"]
+    assert good == {"type": "REWARD_CHECKED", "line": "0.1 * s.x[i]", "problem": ""}
     w._inbox.take_message({"type": "PAY_FOR", "line": "s.xx[i]"}, [])
     assert w.drill is before
     w._inbox.take_message({"type": "PAY_FOR", "line": "0.25"}, [])

@@ -16,12 +16,13 @@ pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.demo import Hub, HubError, proxy_command
+from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import FINISHED, Store
 from tests.harness.browser.hub import ARGUMENTS, HubServer
 from tests.harness.browser.lab import LAB_KERNEL
 from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 from tests.harness.browser.watching import TRAINED
-from tests.harness.process_tree import processes_of
+from tests.harness.process_tree import groups_of, processes_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -102,9 +103,12 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
 
     # Her server is culled, which is this call of the hub's interface.
     before = widgets["ben"].number("version")
+    probe = Share("probe", 0.5)
+    assert (probe.kind == "quota") == bool(groups_of("ada"))
+    probe.close()
     hub.ask("DELETE", "/users/ada/server")
     widgets["ben"].until(lambda: processes_of("ada"), lambda left: not left, 60, "the end of ada's processes")
-    widgets["ben"].until(lambda: list(Path("/sys/fs/cgroup").glob("*/dshq-ada")), lambda groups: not groups, 60, "hers")
+    widgets["ben"].until(lambda: groups_of("ada"), lambda groups: not groups, 60, "the end of ada's control groups")
 
     # Ben noticed nothing.
     assert widgets["ben"].wait_number("version", lambda now: now > before, TRAINED)
