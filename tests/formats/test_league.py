@@ -15,6 +15,7 @@ from dshq_widget.classroom.store import FINISHED, OPEN, Anchor, Store
 from dshq_widget.cli import main
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.policy.evaluate import opponent
+from tests.formats.released_rules import released_ball
 
 HERE = Path(__file__).parent
 RELEASES = sorted(path.name for path in HERE.iterdir() if path.is_dir() and path.name[0].isdigit())
@@ -28,11 +29,20 @@ TOKENS = {
 
 
 @released
-def test_a_match(release: str):
-    """That its rules are those of today is not asked."""
-    path = HERE / release / "match.json"
-    if json.loads(path.read_text())["rules_hash"] == rounds.drill_of("ball").rules_hash:
-        assert main.main(["league", "verify", str(path), "random", "chaser"]) == 0
+def test_a_match(release: str, monkeypatch, reference_rules, tmp_path: Path, capsys):
+    """It is verified in the rules of its release; those of today, if they differ, say whose it is."""
+    path, theirs = HERE / release / "match.json", released_ball(HERE / release)
+    if theirs.rules_hash != rounds.drill_of("ball").rules_hash:
+        assert main.main(["league", "verify", str(path)]) == 2
+        assert f"was made with rules {theirs.rules_hash}" in capsys.readouterr().err
+    monkeypatch.setattr(verify_replay, "drill_of", lambda name: theirs)
+    assert main.main(["league", "verify", str(path)]) == 0
+    assert json.loads(path.read_text())["sha256"] in capsys.readouterr().out
+    match = json.loads(path.read_text())
+    match["actions"][0] = (match["actions"][0] + 1) % theirs.spec.n_actions
+    (tmp_path / "other.json").write_text(json.dumps(match))
+    assert main.main(["league", "verify", str(tmp_path / "other.json")]) == 2
+    assert "but the published hash is" in capsys.readouterr().err
 
 
 def database(release: str, path: Path) -> str:
