@@ -57,11 +57,14 @@ def interrupted(number: int, *arguments, after: float | None = None, once: Path 
     deadline = time.monotonic() + PATIENCE
     if once is not None:
         while (
-            not any(once.parent.parent.glob(f"{once.parent.name}/{once.name}"))
+            not (came := any(once.parent.parent.glob(f"{once.parent.name}/{once.name}")))
             and run.poll() is None
             and time.monotonic() < deadline
         ):
             time.sleep(0.05)
+        if not came:
+            os.killpg(run.pid, signal.SIGKILL)
+            pytest.fail(f"{once} did not come: {run.communicate()}")
     time.sleep(after or 0.0)
     began = time.monotonic()
     (os.killpg if group else os.kill)(run.pid, number)
@@ -105,11 +108,11 @@ def test_after_an_autosave_nothing_is_lost(tmp_path, group):
 
 def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
     log_dir = tmp_path / "logs"
-    end = interrupted(signal.SIGINT, "ball", "--seconds", 600, "--log-dir", log_dir, once=log_dir / "metrics.csv")
+    arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1, "--log-dir", log_dir]
+    end = interrupted(signal.SIGINT, *arguments, once=log_dir / "autosave.dshq", after=0.5)
     assert end.status == 130 and end.left == []
-    if end.result["version"]:
-        assert checkpoint.load(log_dir / "autosave.dshq").version == end.result["version"]
-        assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said
+    assert checkpoint.load(log_dir / "autosave.dshq").version == end.result["version"] > 0
+    assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said
 
 
 @pytest.mark.slow
