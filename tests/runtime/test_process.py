@@ -94,12 +94,18 @@ def assert_no_new_names(before):
 
 @pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_killed_kernel_leaves_nobody_at_any_moment(kills):
-    dice = random.Random(kills)
-    for _ in range(kills):
-        with Kernel("2") as kernel:
-            time.sleep(dice.uniform(0, 1))
+    """Before its children begin, while they do, and, the last time, while they are there."""
+    dice, most = random.Random(kills), 0
+    for left in reversed(range(kills)):
+        with Kernel("2").up() as kernel:
+            if left:
+                time.sleep(dice.uniform(0, 1))
+            else:
+                kernel.ready()
+            most = max(most, len(kernel.family.members()))
             kernel.kill()
             wait_until(lambda family=kernel.family: not family.members())
+    assert most == 3, "itself and both"
 
 
 def test_nor_with_a_forked_copy_and_children_inside_compiled_code():
