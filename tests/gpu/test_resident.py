@@ -248,16 +248,14 @@ def test_scenes_are_practised():
     height = compiled.game().dtype.names.index("x")
     scene[0, height] = np.float32(-7).view(np.uint32)
     scene[0, 3] = 0
-    play.practise(scene, 1.0)
-    play.next()
-    assert (play.next().obs[-1] < 0).any(), "episodes begin far below"
-    play.practise(scene, 0.0)  # known, and never drawn
-    for _ in range(2):
-        assert (play.next().obs[-1] >= 0).any()
-    play.practise(scene[:0], 1.0)
-    for _ in range(3):
-        last = play.next()
-    assert (last.obs[-1] >= 0).all()
+    for known, share in ((scene, 0.0), (scene[:0], 1.0)):
+        play.practise(scene, 1.0)
+        play.next()
+        assert (play.next().obs[-1] < 0).any(), "episodes begin far below"
+        play.practise(known, share)
+        for _ in range(3):  # longer than an episode
+            last = play.next()
+        assert (last.obs[-1] >= 0).all(), "known and never drawn, or not known at all"
 
 
 # ---- learning
