@@ -1,5 +1,6 @@
 """Runs of algorithm dreamer: through the trainer, from and to files, and what it refuses."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -110,10 +111,20 @@ def test_another_ring_is_filled_again_and_another_size_is_a_sentence(bandit):
 
 
 class TestFiles:
-    def test_a_file_plays_from_frames(self, bandit, capsys):
-        assert main.main(["evaluate", str(bandit), "--matches", "16", "--json"]) == 0
-        found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-        assert found["episodes"] == 16 and 0 <= found["return_mean"] <= 100 and found["episode_length_mean"] == 100
+    def test_a_file_plays_from_frames_as_its_actor_says(self, bandit, tmp_path, capsys):
+        """One that always answers left is right whenever one that always answers right is not."""
+        saved, means = checkpoint.load(bandit), []
+        for answer in (0, 1):
+            actor = np.zeros_like(saved.state["train.dreamer.agent.actor.weights"])
+            actor[answer - 2] = 5.0  # the last layer's bias
+            path = tmp_path / f"{answer}.dshq"
+            stubborn = saved.state | {"train.dreamer.agent.actor.weights": actor}
+            checkpoint.save(path, dataclasses.replace(saved, state=stubborn))
+            assert main.main(["evaluate", str(path), "--matches", "16", "--greedy", "--json"]) == 0
+            found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+            assert found["episodes"] == 16 and found["episode_length_mean"] == 100
+            means.append(found["return_mean"])
+        assert sum(means) == pytest.approx(100) and means[0] != means[1]
 
     @pytest.mark.parametrize(
         ("command", "why"),
