@@ -13,7 +13,7 @@ import torch
 from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import is_network, memory_of, without_memory
 from dshq_kernels.network.mlp import ACTIVATIONS
-from dshq_kernels.play.rollout import POLICY, Player, Rollouts, Samples, play_matches
+from dshq_kernels.play.rollout import IDLE, POLICY, Player, Rollouts, Samples, play_matches
 from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy, save_json, save_onnx
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
@@ -518,7 +518,7 @@ class TestRefusals:
     def test_files(self, tmp_path):
         config = of_drill(LAMP.spec)
         spec = PolicySpec.for_config(LAMP.spec, config)
-        weights = spec.untrained(0)
+        weights = random_weights(spec)
         saved = checkpoint.Checkpoint(
             "lamp", LAMP.rules_hash, spec.layers, "tanh", weights, config=config.to_json(), version=1
         )
@@ -530,6 +530,9 @@ class TestRefusals:
                 save(policy, tmp_path / "file")
         with pytest.raises(ValueError, match="a network with a memory cannot search"):
             evaluate(path, matches=4, search="4,2")
-        assert evaluate(path, matches=40)["return_mean"] <= 1
+        player = Player(POLICY, spec.layers, ACTIVATIONS[spec.activation], weights)
+        played = play_matches(LAMP.game(), LAMP.spec, player, Player(IDLE), 40, seed=0)
+        assert evaluate(path, matches=40)["return_mean"] == pytest.approx(float(played.returns.mean()))
+        assert 0 < played.returns.mean() < 1, "it can be told from one that forgets"
         with Trainer("lamp", resume=path, memory=32) as trainer:
             assert trainer.config.memory == 32 and trainer.latest_policy().layers == (2, 32, -32, 4)
