@@ -19,8 +19,7 @@ SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_siz
 PATIENCE = 300.0  # seconds
 
 
-@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 1])
-@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
     with Trainer("bandit", workers=workers, **SMALL) as t:
         assert t.train_for(updates=7, progress=False) is True
@@ -74,11 +73,17 @@ def test_a_pace_does_not_stretch_the_seconds():
 
 def test_somebody_else_may_stop_it():
     with Trainer("bandit", workers=0, **SMALL) as t:
-        threading.Thread(target=lambda: (t.wait(updates=3, progress=False), t.stop()), daemon=True)
-        stopper = threading.Timer(3.0, t.stop)
+
+        def stop() -> None:
+            while t.version < 3:
+                time.sleep(0.005)
+            t.stop()
+
+        stopper = threading.Thread(target=stop, daemon=True)
         stopper.start()
         assert t.train_for(updates=10_000_000, progress=False) is False
-        assert t.status == "stopped"
+        stopper.join(PATIENCE)
+        assert t.status == "stopped" and t.version >= 3
 
 
 def test_training_that_runs_has_no_second_budget():
