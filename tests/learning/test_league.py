@@ -402,9 +402,12 @@ def test_training_with_a_pool(workers, tmp_path):
         assert len(state["train.league.opponents"]) == slot_count(t.config, t.drill.spec)
     with Trainer(path) as again:
         again.start()
-        deadline = time.monotonic() + PATIENCE
-        assert again.wait(updates=t.metrics["updates"] + 5, progress=False) and again.error == ""
-        assert time.monotonic() < deadline
+        assert again.wait(updates=checkpoint.load(path).version + 5, progress=False) and again.error == ""
+        later = checkpoint.load(again.save(tmp_path / "later.dshq")).state
+    known, kept = ({row.tobytes() for row in found["train.league.weights"]} for found in (later, state))
+    assert kept and kept <= known, "its versions came back from the file"
+    slots = [*state["train.league.opponents"], *later["train.league.opponents"]]
+    assert {row.tobytes() for row in slots} <= known
 
 
 def test_a_run_with_a_pool_goes_on_to_the_bit(tmp_path):
