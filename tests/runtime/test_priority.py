@@ -1,6 +1,5 @@
 """The share of the processors: lighter beside others that want them, never too light to learn, and reported."""
 
-import json
 import subprocess
 import sys
 
