@@ -71,7 +71,9 @@ def test_replays_end_in_the_same_state_in_python_and_in_the_page(drill: str, bal
     store, number = ball if drill == "ball" else a_played_round(tmp_path, drill, ["random"])
     compiled = rounds.drill_of(drill)
     trait = {"spec": compiled.spec.to_json(), "javascript": compiled.javascript}
-    for result in store.results(number)[::3]:
+    results = store.results(number)[::3]
+    assert results
+    for result in results:
         row, _, first, second = store.match(result.id)
         recording = json.loads(gzip.decompress(row.replay))
         assert state_hash(replay(compiled, recording)) == recording["sha256"]

@@ -333,7 +333,9 @@ def test_the_database_is_its_owners_alone_and_has_a_schema(tmp_path):
         store.cookie_secret()
     finally:
         os.umask(old)
-    for file in tmp_path.iterdir():
+    files = list(tmp_path.iterdir())
+    assert path in files
+    for file in files:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
     with store.engine.begin() as db:
         db.execute(settings.update().where(settings.c.key == "schema").values(value="99"))

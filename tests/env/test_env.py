@@ -60,7 +60,7 @@ def test_same_step_autoreset_hands_over_the_final_observation():
     assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     env.reset(seed=0)
     rng = np.random.default_rng(0)
-    seen = 0
+    seen = draws = 0
     for _ in range(400):
         observed, reward, terminated, truncated, infos = env.step(rng.integers(0, 30, 128))
         done = terminated | truncated
@@ -72,8 +72,8 @@ def test_same_step_autoreset_hands_over_the_final_observation():
             late = infos["final_obs"][done & (infos["winner"] == 0)]
             assert all(last[27] == 0 for last in late), "no time is left at the time limit"
             assert (observed[done][:, 27] == 1).all(), "the next observation is that of a new episode: all time is left"
-            seen += int(done.sum())
-    assert seen > 64
+            seen, draws = seen + int(done.sum()), draws + len(late)
+    assert seen > 64 and draws > 0
 
 
 def test_snapshot_and_restore_are_exact():

@@ -149,8 +149,9 @@ def test_a_folder_that_cannot_be_written_is_begun_with(two, tmp_path):
 
 def test_what_is_imported_is_found_as_python_finds_it():
     """Every import of the kernels is in the hash of the files that import it."""
+    every = set()
     for path in KERNELS.rglob("*.py"):
-        wanted = set()
+        wanted: set[str] = set()
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(kept.OWN):
                 wanted |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
@@ -160,6 +161,8 @@ def test_what_is_imported_is_found_as_python_finds_it():
                 wanted |= {alias.name for alias in node.names if alias.name.startswith(kept.OWN)}
         missing = wanted - kept.imported(path.read_text())
         assert not missing, f"{path}: {missing}"
+        every |= wanted
+    assert "dshq_kernels.play.loops" in every
 
 
 def test_a_file_that_is_written_while_a_process_runs_is_not_taken_for_what_it_has_imported(monkeypatch):

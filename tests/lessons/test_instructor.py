@@ -155,6 +155,7 @@ def test_neither_answers_nor_keys_get_into_a_package(builder):
     assert any(path.endswith("lessons/table.py") for path in packed), "the rules of the package were read"
     assert [path for path in packed if re.search(r"^tests/lessons/|(^|/)instructor/(?!.*\.(py|css)$)", path)] == []
     known = {answer.strip() for row in LESSONS.values() for answer in answers(row)}
+    assert len(known) > len(LESSONS)
     for path in packed:
         if path.endswith((".ipynb", ".md", ".py")) and (ROOT / path).is_file():
             text = (ROOT / path).read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from dshq_widget.env import check
 from dshq_widget.env.gym_envs import DrillVectorEnv
 from dshq_widget.env.making import make_vec
 from dshq_widget.policy.evaluate import evaluate, opponent
+from dshq_widget.training.evaluation import evaluate as evaluate_file
 from dshq_widget.training.trainer import Trainer
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -92,8 +93,9 @@ class TestFamilies:
         assert {rival: result["matches"] for rival, result in found.items()} == {"random": 16, "scripted": 16}
 
     def test_one_side(self, tmp_path):
-        found = example("until_solved").solve("bandit", str(tmp_path / "bot.dshq"), 16, SMALL, updates=2)
-        assert found["agent_steps"] == 2 * 32 * 8 and 0 <= found["return_mean"] <= 100
+        path = tmp_path / "bot.dshq"
+        found = example("until_solved").solve("bandit", str(path), 16, SMALL, updates=2)
+        assert found == {"agent_steps": 2 * 32 * 8, **evaluate_file(path, matches=16)}
 
     def test_search(self, tmp_path):
         found = example("search_ahead").learn("bandit", str(tmp_path / "bot.dshq"), 4, SMALL, updates=2)
@@ -106,8 +108,9 @@ class TestFamilies:
     @pytest.mark.slow
     def test_pixels(self, tmp_path):
         own = {"games": 8, "batch": 4, "sequence": 8, "prefill": 64, "starts": 16}
-        found = example("from_pixels").learn("bandit", str(tmp_path / "bot.dshq"), 2, own, updates=1)
-        assert 0 <= found <= 100
+        path = tmp_path / "bot.dshq"
+        found = example("from_pixels").learn("bandit", str(path), 2, own, updates=1)
+        assert found == evaluate_file(path, matches=2)["return_mean"]
 
     def test_gymnasium(self, tmp_path):
         module, path = example("gymnasium_env"), str(tmp_path / "bot.dshq")
