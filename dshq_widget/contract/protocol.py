@@ -114,6 +114,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "PAUSE_TRAINING": (),
         "RESUME_TRAINING": (),
         "NEXT_UPDATE": (),
+        "UNTIL_SOLVED": (),
         "SAVE": ("path",),
         "SCENES": ("scenes",),
     },

@@ -90,9 +90,9 @@ class Companion:
 
 class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
-    orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `limits` (limits.py),
-    `log_dir`, `track`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment that has its
-    `spec`.
+    orders: `hyper`, `resume`, `autosave`, `updates`, `seconds`, `paused`, `asked`, `gentle`, `until_solved`, `limits`
+    (limits.py), `log_dir`, `track`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment
+    that has its `spec`.
     """
 
     def __init__(
@@ -119,15 +119,17 @@ class Run:
         title = f"{drill.name} {job.get('algorithm', 'ppo')} {config.seed}"
         self.tracking = Tracking(job.get("track", ""), title, named, self.warn)
         self.limits, self.spent = Limits.of(job.get("limits")), 0.0
+        self.until_solved = bool(job.get("until_solved"))
         self.priority = Priority(self._say_processors, gentle=bool(job.get("gentle")))
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
         self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
-        self.agent_steps, self.updates, self.seconds = 0, int(job.get("updates", 0)), 0.0
+        self.agent_steps, self.updates = 0, int(job.get("updates", 0))
+        self.seconds = float(job.get("seconds", 0.0))
         self.rate, self.entropy_bonus = 1.0, 0.0
         self.good = 0  # updates since the last revert, or since the learning rate was last raised again
-        self.tally = Tally(time.monotonic())
+        self.tally = Tally(self.spent)
         self._resume()
 
     @property
@@ -142,7 +144,7 @@ class Run:
 
     def train(self, ready: Mapping[str, Any]) -> None:
         """The loop. Returns when the kernel asks for it, at the update that reaches one of the limits, or when the
-        drill is solved and `until_solved` is set. `ready` is sent with the phase `training` when the clock starts:
+        drill is solved and that was to be the end. `ready` is sent with the phase `training` when the clock starts:
         `text`, `device`, `workers`, ...
         """
         channel, job = self.channel, self.job
@@ -152,9 +154,7 @@ class Run:
         self.priority.start()
         evaluated = saved = time.monotonic()
         save_after = min(FIRST_AUTOSAVE_SECONDS, self.config.autosave_seconds)
-        self.tally = Tally(evaluated)
-        until_solved = bool(job.get("until_solved"))
-        while not channel.closed and not (until_solved and self.evaluator.solved) and not self._used_up:
+        while not channel.closed and not (self.until_solved and self.evaluator.solved) and not self._used_up:
             if rest := self.pace.rest(time.monotonic(), self.config.pace):
                 self._rest(rest)
                 continue
@@ -177,13 +177,13 @@ class Run:
             if now - evaluated >= self.evaluator.pause(self.config):
                 self.evaluator.play(self.learner.blob())
                 evaluated = time.monotonic()
-            if now - self.tally.began >= REPORT_SECONDS:
-                self.report(now)
+            if self.spent - self.tally.began >= REPORT_SECONDS:
+                self.report()
             if now - saved >= save_after and job.get("autosave"):
                 self.save(job["autosave"])
                 saved, save_after = time.monotonic(), self.config.autosave_seconds
         if self.tally.learned:
-            self.report(time.monotonic())
+            self.report()
         self.receive()
         autosave = str(job.get("autosave") or "")
         late = self._asked_for.get(autosave, self.version) != self.version  # an update came between SAVE and the end
@@ -202,9 +202,7 @@ class Run:
         """Wait for the next update's time, or for a command."""
         now = time.monotonic()
         if self.tally.learned and seconds > REPORT_SECONDS:  # report before a long wait
-            self.report(now)
-        if self.pace.paused:
-            self.tally.began = now  # there is no rate while paused
+            self.report()
         counts = not self.pace.paused
         self.receive(min(seconds, REST_SECONDS, max(self.limits.seconds - self.spent, 0.0) if counts else REST_SECONDS))
         if counts:
@@ -228,6 +226,8 @@ class Run:
             elif command["type"] == "SAVE":
                 self.save(command["path"])
                 self._asked_for = {command["path"]: self.version}
+            elif command["type"] == "UNTIL_SOLVED":
+                self.until_solved = True
             else:
                 if command["type"] == "SET_HYPER":
                     self.algorithm_settings |= command["value"]
@@ -318,14 +318,14 @@ class Run:
             "seconds": self.seconds,
         }
 
-    def report(self, now: float) -> None:
+    def report(self) -> None:
         """Send one row of metrics and begin the next."""
-        tally, self.tally = self.tally, Tally(now)
-        row = tally.row(self.drill.spec, now)
+        tally, self.tally = self.tally, Tally(self.spent)
+        row = tally.row(self.drill.spec, self.spent)
         row |= {key: value for key, value in self.learner.schedule(self.progress).items() if metric_named(key)}
         row["memory_mb"] = peak_memory_mb() + self.source.memory_mb
         row["processors"] = self.priority.processors
-        if now - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
+        if self.spent - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
             rates = ("agent_steps_per_second", "updates_per_second")
             row |= {key: self.metrics[key] for key in rates if key in self.metrics}
         self.metrics = row | self._counters | {"dropped_chunks": self.source.dropped} | self.evaluator.metrics

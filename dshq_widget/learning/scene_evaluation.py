@@ -94,11 +94,8 @@ class ScenePractice(Companion):
             self._evaluate(run)
 
     def _evaluate(self, run: Run) -> None:
-        """Rates leave this time out."""
-        begin = time.monotonic()
         rows = self.evaluation.play(run.learner.blob(), run.version)
         run.channel.send({"type": "SCENES", "rows": rows})
-        run.tally.began += time.monotonic() - begin
 
     def state(self) -> dict[str, np.ndarray]:
         return saved_state(self.evaluation.scenes)

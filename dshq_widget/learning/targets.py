@@ -44,7 +44,7 @@ class Targets(Companion):
         return reached | ({} if self.share is None else {"target_share": self.share})
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        """Play the next targets when due; rates leave this time out."""
+        """Play the next targets when due."""
         begin = time.monotonic()
         if begin < self._due or len(self.beaten) == len(self.targets):
             return
@@ -58,7 +58,6 @@ class Targets(Companion):
                 break
             self.beaten.append(run.seconds)
         now = time.monotonic()
-        run.tally.began += now - begin
         self._due = now + max(PAUSE_SECONDS, (now - begin) / MOST_SHARE)
 
     def state(self) -> dict[str, np.ndarray]:

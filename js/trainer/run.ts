@@ -112,13 +112,14 @@ export class Run implements Steered {
       this.seconds += (now - begin) / 1000;
       this.explore(update);
       this.contest?.afterUpdate(update.learned);
-      this.tally.began += this.scenes.afterUpdate(this.published, this.version); // rates leave this time out
+      this.scenes.afterUpdate(this.published, this.version);
       this.pace.made(begin / 1000, update.agentSteps);
       if (performance.now() - evaluated >= 1000 * this.evaluator.pause(this.settings)) {
         this.evaluator.play(this.engine.weights);
         evaluated = performance.now();
       }
-      if (now - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
+      this.tally.began += performance.now() - now; // rates leave out what is neither playing nor learning
+      if (performance.now() - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
       await turn();
     }
     if (this.tally.updates) this.report(performance.now());

@@ -3,9 +3,11 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from dshq_kernels.play.rollout import empty_stats
+from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning import run as run_module
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run
@@ -66,8 +68,8 @@ def test_companions_read_a_rollout_before_its_memory_is_given_back():
     weights.close()
 
 
-def a_run(job, weights, source, *companions):
-    drill = SimpleNamespace(name="nothing", spec=SimpleNamespace(terms=()))
+def a_run(job, weights, source, *companions, evaluator=None):
+    drill = SimpleNamespace(name="nothing", rules_hash="0" * 16, spec=SimpleNamespace(terms=(), environment_json={}))
     return Run(
         Turns(10),
         job,
@@ -76,7 +78,7 @@ def a_run(job, weights, source, *companions):
         spec=SPEC,
         learner=RandomSearch(SPEC, TrainConfig(), {}),
         source=source,
-        evaluator=SimpleNamespace(solved=False, metrics={}, pause=lambda config: np.inf),
+        evaluator=evaluator or SimpleNamespace(solved=False, metrics={}, pause=lambda config: np.inf),
         publisher=Publisher(WeightSlots.create(weights, SPEC.floats)),
         companions=companions,
     )
@@ -94,3 +96,78 @@ def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path)
     assert warning == "continuing from the weights of version 7 alone: 'train.search'"
     source.block.close()
     weights.close()
+
+
+@pytest.fixture
+def weights():
+    block = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats))
+    yield block
+    block.close()
+
+
+def test_the_clock_and_the_updates_of_a_learner_that_died_go_on(weights):
+    run = a_run({"updates": 5, "seconds": 12.5, "limits": {"updates": 7}}, weights, TimedGames(Clock()))
+    run.train({})
+    last = [said["values"] for said in run.channel.said if said["type"] == "METRICS"][-1]
+    assert last["updates"] == 7 and last["seconds"] >= 12.5
+
+
+class Clock:
+    """Time that passes only where somebody takes it."""
+
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+    def takes(self, seconds, result=None):
+        def spend(*_given, **_named):
+            self.now += seconds
+            return result
+
+        return spend
+
+
+class TimedGames:
+    """A rollout of 100 agent steps in a quarter of a second."""
+
+    dropped, memory_mb = 0, 0.0
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def next(self, learner, config, version):
+        self.clock.now += 0.25
+        stats = empty_stats(0)
+        stats[STATS.index("agent_steps")] = 100
+        return Experience(SimpleNamespace(mean_return=lambda units: 0.0), np.zeros(1, np.int64), stats)
+
+    def state(self):
+        return {}
+
+
+def test_rates_are_those_of_training_without_evaluation_matches_and_files(weights, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(run_module, "time", clock)
+    monkeypatch.setattr(run_module, "FIRST_AUTOSAVE_SECONDS", 10.0)
+    monkeypatch.setattr(run_module.checkpoint, "save", clock.takes(7.0))
+    evaluator = SimpleNamespace(solved=False, metrics={}, pause=lambda config: 4.0, play=clock.takes(5.0))
+    matches, job = Companion(), {"autosave": "x.dshq", "limits": {"updates": 9}}
+    matches.after_update = clock.takes(1.0)
+    run = a_run(job, weights, TimedGames(clock), matches, evaluator=evaluator)
+    run.train({})
+    rows = [said["values"] for said in run.channel.said if said["type"] == "METRICS"]
+    assert [said["path"] for said in run.channel.said if said["type"] == "CHECKPOINT"], "it was saved in between, too"
+    assert len(rows) == 5 and rows[-1]["seconds"] == 9 * 0.25
+    assert [row["agent_steps_per_second"] for row in rows] == pytest.approx([400.0] * 5)
+    assert [row["updates_per_second"] for row in rows] == pytest.approx([4.0] * 5)
+
+
+def test_a_run_that_goes_on_may_be_told_to_end_when_it_is_solved(weights):
+    solved = SimpleNamespace(solved=True, metrics={}, pause=lambda config: np.inf)
+    run = a_run({}, weights, TimedGames(Clock()), evaluator=solved)
+    polled = run.channel.poll
+    orders = {4: [{"type": "UNTIL_SOLVED"}]}
+    run.channel.poll = lambda seconds=0.0: [*polled(seconds), *orders.pop(run.updates, [])]
+    run.train({})
+    assert run.updates == 5 and not run.channel.closed

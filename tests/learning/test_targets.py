@@ -33,9 +33,7 @@ def play(monkeypatch):
             return {"win_rate": rate, "win_share": share}
 
         monkeypatch.setattr(targets, "evaluate", result)
-        run = SimpleNamespace(
-            learner=SimpleNamespace(blob=lambda: None), seconds=seconds, tally=SimpleNamespace(began=0.0)
-        )
+        run = SimpleNamespace(learner=SimpleNamespace(blob=lambda: None), seconds=seconds)
         played._due = 0.0
         played.after_update(run, None, {})
 

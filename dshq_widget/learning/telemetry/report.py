@@ -26,7 +26,7 @@ class Tally:
     """Sums since the last report."""
 
     began: float
-    """time.monotonic() of the last report."""
+    """Seconds of this run (`Run.spent`) at the last report. Evaluation, saving and pauses are none of them."""
     stats: list[np.ndarray] = field(default_factory=list)
     learned: list[dict[str, float]] = field(default_factory=list)
     rollout_seconds: float = 0.0
@@ -41,14 +41,16 @@ class Tally:
         self.rollout_seconds += rollout
         self.update_seconds += update
 
-    def row(self, spec: GameSpec, now: float) -> dict[str, float]:
-        """The metrics of this report for a drill's `spec`; it must contain at least one update."""
+    def row(self, spec: GameSpec, spent: float) -> dict[str, float]:
+        """The metrics of this report for a drill's `spec`, after so many seconds of the run; it must contain at least
+        one update.
+        """
         total = merge(self.stats)
         sums = dict(zip(STATS, total, strict=False))
-        n, wall = len(self.learned), max(now - self.began, 1e-9)
+        n, seconds = len(self.learned), max(spent - self.began, 1e-9)
         values: dict[str, float] = {
-            "agent_steps_per_second": sums["agent_steps"] / wall,
-            "updates_per_second": n / wall,
+            "agent_steps_per_second": sums["agent_steps"] / seconds,
+            "updates_per_second": n / seconds,
             "policy_lag": self.lag,
             "rollout_ms": 1000 * self.rollout_seconds / n,
             "update_ms": 1000 * self.update_seconds / n,

@@ -33,10 +33,10 @@ export class ScenePractice {
     return words.length ? { "train.scenes": tensor("U32", Uint32Array.from(words), [this.scenes.length, words.length / this.scenes.length]) } : {};
   }
 
-  /** Measures, if it is time to. Returns the ms that it took. */
-  afterUpdate(weights: Float32Array, version: number): number {
+  /** Measures, if it is time to. */
+  afterUpdate(weights: Float32Array, version: number): void {
     const begin = performance.now();
-    if (this.scenes.length === 0 || !(this.fresh || begin - this.playedAt >= this.pause)) return 0;
+    if (this.scenes.length === 0 || !(this.fresh || begin - this.playedAt >= this.pause)) return;
     const player = { kind: POLICY, weights };
     const scripted = this.spec.baselines[0];
     const other = { kind: scripted ? kindOf(scripted, this.spec) : RANDOM };
@@ -45,6 +45,5 @@ export class ScenePractice {
     this.playedAt = performance.now();
     this.pause = Math.max(PAUSE_MS, (this.playedAt - begin) / MOST_SHARE);
     this.fresh = false;
-    return this.playedAt - begin;
   }
 }
