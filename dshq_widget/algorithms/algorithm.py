@@ -275,6 +275,10 @@ class Algorithm:
                 f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
             )
 
+    def settings_in(self, saved: Checkpoint) -> dict[str, Any]:
+        """Its own settings in a file; empty for a file of another algorithm."""
+        return {**saved.algorithm_settings, **self.of_layers(saved.layers)} if saved.algorithm == self.name else {}
+
     def shaped(self, spec: GameSpec, section: Section | None) -> GameSpec:
         """A drill's `spec` with what stands in front of this algorithm's network, by its own settings."""
         return spec if self.network is None else replace(spec, front=self.network(section)[0])

@@ -60,6 +60,22 @@ def aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     paths.sync_folder(target.parent)
 
 
+def reserve(path: str | os.PathLike[str]) -> Path:
+    """A new empty file beside `path`, with its mode, for a writer in another process. Whoever reserves it renames or
+    removes it; if they are killed, the next write of `path` does. Raises OSError.
+    """
+    target = absolute(path)
+    _sweep(target)
+    temporary = _temporary(target)
+    descriptor = _create(temporary, mode := _mode_of(target))
+    try:
+        if mode is not None:
+            paths.set_mode(descriptor, mode)
+    finally:
+        os.close(descriptor)
+    return temporary
+
+
 def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> None:
     """Write `nbytes` bytes beside `path` and remove them again. Raises OSError if the file could not be written
     there: no such folder, a folder at `path`, no permission, no space.

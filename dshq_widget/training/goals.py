@@ -133,14 +133,16 @@ def until_over(
     budget: Budget, status: TrainingStatus, changed: threading.Condition, bar: Progress, each: Callable[[], None]
 ) -> None:
     """Block until the run of this budget has ended, however it ends. Raises RuntimeError if training failed. `each` is
-    called now and then while it trains, after every report of the learner at the latest.
+    called now and then while it trains, after every report of the learner at the latest. `changed` is notified
+    whenever `status` may have changed, and its lock is held while it changes.
     """
     try:
         while True:
-            now, text = status.status, status.text
+            with changed:  # whole: between the end of one run and the start of the next it says "stopped"
+                now, text, error, metrics = status.status, status.text, status.error, status.metrics
             if now == "error":
-                raise failed(status.error)
-            bar.show(budget.share(status.metrics), text if text.startswith(now) else f"{now}: {text}")
+                raise failed(error)
+            bar.show(budget.share(metrics), text if text.startswith(now) else f"{now}: {text}")
             if now in ("idle", "stopped"):
                 return
             if now == "training":
@@ -153,17 +155,18 @@ def until_over(
 
 def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
     """Block until one of `goals` is reached (True), or training ends or Ctrl-C is pressed (False). Raises RuntimeError
-    if training failed. `changed` is notified whenever `status` may have changed.
+    if training failed. `changed` is as for `until_over`.
     """
     began = None
     try:
         while True:
-            if status.status == "error":
-                raise failed(status.error)
-            now, text = status.status, status.text  # before the metrics: the last ones come before the end
+            with changed:
+                now, text, error, metrics = status.status, status.text, status.error, status.metrics
+            if now == "error":
+                raise failed(error)
             if began is None and now == "training":
                 began = time.monotonic()
-            done = goals.share(status.metrics, None if began is None else time.monotonic() - began)
+            done = goals.share(metrics, None if began is None else time.monotonic() - began)
             bar.show(done, text if text.startswith(now) else f"{now}: {text}")
             if done >= 1 or now in ("idle", "stopped"):
                 return done >= 1

@@ -12,8 +12,8 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import ladder
-from dshq_widget.policy.checkpoint import Checkpoint
-from dshq_widget.policy.compatibility import check_memory, ladder_weights, shape_of
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy.compatibility import check_layers, check_memory, ladder_weights, settings_of, shape_of
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -36,6 +36,23 @@ class RunConfig:
         self.section: Section | None = algorithm.read(algorithm.suggested(drill.spec))
         self.values = values.replace(algorithm.decided(self.section))
         self.named: set[str] = set()
+        self._begun = drill, self.values, self.section
+
+    def begin(self) -> None:
+        """A run begins with the settings of now."""
+        self._begun = self._drill, self.values, self.section
+
+    def running(self) -> tuple[CompiledDrill | Environment, TrainConfig, Section | None]:
+        """Drill and settings of the run that began last: what takes effect at the next start is as it was then."""
+        drill, values, section = self._begun
+        waiting = {key for key in settings.FIELDS if self.effect(key) == setting.RESTART}
+        values = self.values.replace({key: getattr(values, key) for key in waiting})
+        values = values.paying_for([term.name for term in drill.spec.terms])
+        if section is not None and self.section is not None:
+            kind, name = type(section), self.algorithm.name
+            waiting = {key for key in sections.fields(kind) if self.effect(f"{name}.{key}") == setting.RESTART}
+            section = sections.read(kind, name, self.section.to_json(), {key: getattr(section, key) for key in waiting})
+        return drill, values, section
 
     def change(self, hyper: Mapping[str, Any]) -> None:
         """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `NAME={...}` or under
@@ -63,6 +80,20 @@ class RunConfig:
         if isinstance(self._drill, Environment):
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
+
+    def take(self, saved: Checkpoint, name: str) -> None:
+        """The settings of a file called `name` in place of these, its algorithm's own included; raises CheckpointError,
+        and changes nothing, if they do not give this drill the network of the file.
+        """
+        try:
+            taken = RunConfig(self._drill, self.algorithm, settings_of(saved))
+            own = self.algorithm.settings_in(saved)
+            taken.change({f"{self.algorithm.name}.{key}": value for key, value in own.items()})
+            network = taken.network()
+        except ValueError as error:
+            raise CheckpointError(f"cannot continue from {name!r}: {error}") from None
+        check_layers(saved, name, self._drill.spec, network.layers)
+        self.values, self.named, self.section = taken.values, taken.named, taken.section
 
     def pay_by(self, drill: CompiledDrill) -> None:
         """The same game with other reward terms: weights of those that it lacks are forgotten."""

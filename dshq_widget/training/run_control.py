@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 """How long a learner may take to finish its update and save, or to end when its results are discarded."""
+END_SECONDS = 2.0
+"""How long processes that are ended by force may take to be gone."""
 MAX_DEATHS = 3
 """Learners that may die in a row without publishing a new version; then training fails."""
 
@@ -28,7 +31,8 @@ class RunControl:
     processes wait until they are registered here.
 
     `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, `asked`,
-    the number of updates to make even while paused, and `budget`, a Budget or None. Whatever it raises (MemoryError,
+    the number of updates to make even while paused, `budget`, a Budget or None, and `again`, whether they replace those
+    of a learner that died. Whatever it raises (MemoryError,
     RuntimeError for what is missing on this machine, OSError for a full disk), the run ends as failed, with a sentence.
     """
 
@@ -42,14 +46,22 @@ class RunControl:
         self.finished = False
         """Whether the last run ended by itself: its budget was used up, or the drill was solved."""
         self._asked = self._deaths = 0
+        self._gone_by = 0.0  # of time.monotonic()
+
+    @property
+    def patience(self) -> float:
+        """Seconds until processes that were asked to stop are gone, by force at the latest."""
+        return max(self._gone_by - time.monotonic(), 0.0)
 
     def start(self, *, until_solved: bool, budget: Budget | None = None) -> None:
         """Start or continue learning; if a run is stopping, the next one begins after it. A run that is going keeps its
-        budget.
+        budget, and ends when it is solved if that was asked for before, or is now.
         """
-        self._until_solved = until_solved
         if not self._status.going:
-            self._budget = budget
+            self._until_solved, self._budget = until_solved, budget
+        elif until_solved:
+            self._until_solved = True
+            self.send({"type": "UNTIL_SOLVED"})
         if self._status.paused:
             self.command("RESUME_TRAINING", held=False)
         self._begin(held=False)
@@ -88,9 +100,12 @@ class RunControl:
                 self.processes.send({"type": "SAVE", "path": str(autosave())})
             except OSError as error:  # no folder for it any more: the newest published policy stays
                 self._status.warn(f"this run's optimiser is lost: there is no place for its file ({error})")
-            self.processes.stop(usual if patience is None else patience)
+            seconds = usual if patience is None else patience
+            self._gone_by = time.monotonic() + seconds + END_SECONDS
+            self.processes.stop(seconds)
             return True
         if self.processes is not None and patience is not None:  # it is stopping already: hurry
+            self._gone_by = min(self._gone_by, time.monotonic() + patience + END_SECONDS)
             self.processes.stop(patience)
         return False
 
@@ -127,13 +142,13 @@ class RunControl:
             self._deaths = 0
             self._spawn()
 
-    def _spawn(self) -> bool:
-        """Start the processes; whether that succeeded. If not, the status says why."""
+    def _spawn(self, again: bool = False) -> bool:
+        """Start the processes, or replace those that died; whether that succeeded. If not, the status says why."""
         self._status.error = ""
         self._status.set("starting", "starting the learner")
         self.finished = False
         orders: dict[str, Any] = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
-        orders["budget"] = self._budget
+        orders |= {"budget": self._budget, "again": again}
         try:
             self.processes = self._start(orders)
             self._asked = 0
@@ -155,5 +170,5 @@ class RunControl:
             log.warning("the learner of %s failed:\n%s", self._status.name, end.traceback)
         if not replaceable or self._deaths >= MAX_DEATHS or end.traceback:
             self._status.fail(end.error)
-        elif self._spawn():
+        elif self._spawn(again=True):
             self._status.warn(f"{end.error}; restarted from version {self._latest.newest().version}")

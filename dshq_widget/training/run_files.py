@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,7 @@ class RunFiles:
         """The file of this run that the next learner continues from."""
         self.awaited: dict[str, bool] = {}
         """Files that `Trainer.save` waits for, and whether the learner has written them."""
+        self._late: set[str] = set()
 
     def autosave(self) -> Path:
         """The file that a learner writes when it ends; its folder is created when first needed."""
@@ -73,24 +75,79 @@ class RunFiles:
         elif path == str(self.autosave()):
             self.resume = path
 
+    def ask_for(self, target: Path) -> str | None:
+        """A new file beside `target` for the learner to write, which is awaited; None if none can be there."""
+        try:
+            beside = str(atomic.reserve(target))
+        except OSError:
+            return None
+        self.awaited[beside] = False
+        return beside
+
+    def take_saved(self, beside: str, target: Path) -> bool:
+        """Wait no more for the file beside `target`. Whether it is `target` now; else it is gone, also if it comes."""
+        if self.awaited.pop(beside):
+            try:
+                paths.replace(beside, target)
+            except OSError:
+                pass
+            else:
+                paths.sync_folder(target.parent)
+                return True
+        else:
+            self._late.add(beside)
+        self._remove(beside)
+        return False
+
+    def came_late(self, path: str) -> bool:
+        """Whether the learner has written a file that nobody waits for any more; then it is removed."""
+        if path not in self._late:
+            return False
+        self._late.discard(path)
+        self._remove(path)
+        return True
+
+    @staticmethod
+    def _remove(path: str) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
     def to_resume(self) -> str | None:
         """`resume`, if the file still exists."""
         return self.resume if self.resume and os.path.exists(self.resume) else None
 
     def state_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """The optimiser's state of that policy if the file to continue from holds the same version; else empty."""
-        path = self.to_resume()
-        saved = checkpoint.load(path) if path else None
-        wanted = (newest.version, newest.layers, newest.activation)
-        return saved.state if saved and (saved.version, saved.layers, saved.activation) == wanted else {}
+        saved = self._file_of(newest)
+        return {} if saved is None else saved.state
 
-    def set_aside(self, name: str = REPLACED_NAME) -> Path | None:
-        """Keep the autosave of a policy that is being replaced in a file of that name; None if there is none."""
-        autosave = self.autosave()
-        if self.resume != str(autosave) or not autosave.exists():
+    def _file_of(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
+        """The file to continue from if it can be read and holds that policy."""
+        path = self.to_resume()
+        try:
+            saved = checkpoint.load(path) if path else None
+        except checkpoint.CheckpointError:
             return None
+        wanted = (newest.version, newest.layers, newest.activation)
+        return saved if saved and (saved.version, saved.layers, saved.activation) == wanted else None
+
+    def set_aside(
+        self, name: str, newest: PolicyVersion, published: Callable[[], checkpoint.Checkpoint]
+    ) -> Path | None:
+        """Keep the newest policy, which is being replaced, in a file of that name: its autosave, or what `published`
+        makes of it where that is older. None if nothing was learned, or nothing since a file was loaded. Raises OSError
+        or CheckpointError.
+        """
+        autosave = self.autosave()
         kept = autosave.with_name(name)
-        paths.replace(autosave, kept)
+        if self._file_of(newest) is not None:
+            if self.resume != str(autosave):
+                return None
+            paths.replace(autosave, kept)
+        elif newest.version:
+            checkpoint.save(kept, published())
+        else:
+            return None
         return kept
 
     def put(self, saved: checkpoint.Checkpoint) -> Path:

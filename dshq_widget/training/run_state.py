@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run_config import RunConfig
-from dshq_widget.training.run_files import RunFiles
+from dshq_widget.training.run_files import REPLACED_NAME, RunFiles
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 
@@ -60,9 +61,11 @@ class RunState:
         self._latest.replace(self._config.untrained())
 
     def begin_anew(self) -> None:
-        """Go back to version 0 for a network that does not fit what was learned; that stays as a file."""
+        """Go back to version 0 for a network that does not fit what was learned; that stays as a file. Raises OSError
+        or CheckpointError, and changes nothing, if it cannot be written.
+        """
         newest = self._latest.newest()
-        kept = self._files.set_aside(f"version-{newest.version}.dshq") if newest.version else None
+        kept = self._set_aside(f"version-{newest.version}.dshq") if newest.version else None
         self.forget()
         if kept:
             self.kept.append(kept)
@@ -113,7 +116,7 @@ class RunState:
         before = self._config.values, self._config.named, self._config.section
         try:
             self._config.change(shape)
-            kept = self._files.set_aside()
+            kept = self._set_aside(REPLACED_NAME)
         except (OSError, ValueError) as error:
             self._config.values, self._config.named, self._config.section = before
             arrived.unlink(missing_ok=True)
@@ -125,6 +128,20 @@ class RunState:
             self._rung = name, saved.version
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
+
+    def _set_aside(self, name: str) -> Path | None:
+        """Keep the newest policy, which is being replaced, in a file of that name, with the settings that trained it. A
+        learner that was ended by force has published more than it saved; then the file has no optimiser.
+        """
+        newest = self._latest.newest()
+        _, values, section = self._config.running()
+
+        def published() -> Checkpoint:
+            own = {} if section is None else section.to_json()
+            made = self.checkpoint(newest, self.handed_over(newest))
+            return dataclasses.replace(made, config=values.to_json(), algorithm_settings=own)
+
+        return self._files.set_aside(name, newest, published)
 
     def handed_over(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """What a file needs besides the policy to play as `newest` does: nothing, unless the policy is more than that.

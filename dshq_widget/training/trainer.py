@@ -20,6 +20,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
@@ -91,9 +92,7 @@ class Trainer(Readings, Callbacks):
         self._algorithm = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
         self._engine = algorithms.engine(engine, ray_address, self._algorithm, brought=start is not None)
         self._brought = start
-        kept: Mapping[str, Any] = {}
-        if saved is not None and saved.algorithm == self._algorithm.name:
-            kept = {**saved.algorithm_settings, **self._algorithm.of_layers(saved.layers)}
+        kept = {} if saved is None else self._algorithm.settings_in(saved)
         own = {**kept, **algorithms.section(algorithm_settings, self._algorithm)}
         self._algorithm.read(own)
         self._lock = threading.RLock()
@@ -190,9 +189,9 @@ class Trainer(Readings, Callbacks):
     def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
         """Start training, or continue after a stop with the same policy. Returns at once.
 
-        Paused learning resumes. With `until_solved`, training stops once an evaluation reaches the drill's target;
-        raises ValueError if the drill has no target. Hyper-parameters given here are set first. A different network
-        (`hidden_sizes`, `activation`) starts from version 0.
+        Paused learning resumes. With `until_solved`, training stops once an evaluation reaches the drill's target, also
+        if it is running already; raises ValueError if the drill has no target. Hyper-parameters given here are set
+        first. A different network (`hidden_sizes`, `activation`) starts from version 0.
         """
         with self._lock:
             self._check_open()
@@ -415,20 +414,24 @@ class Trainer(Readings, Callbacks):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
 
-        While training, the learner writes it between two updates, with everything needed to continue exactly.
+        While training, the learner writes it between two updates, with everything needed to continue exactly. While
+        training stops, this waits for its end, which leaves the same.
         """
-        target = str(Path(os.path.abspath(os.path.expanduser(path))))
+        target, files = atomic.absolute(path), self._files
         with self._changed:
-            asked = self.status == "training" and os.path.isdir(os.path.dirname(target))
-            processes, awaited = self._control.processes if asked else None, self._files.awaited
-            if processes is not None:
-                awaited[target] = False
-                processes.send({"type": "SAVE", "path": target})
-                self._changed.wait_for(
-                    lambda: awaited[target] or self._control.processes is not processes, STOP_SECONDS
-                )
-                if awaited.pop(target):
-                    return Path(target)
+            self._changed.wait_for(lambda: self.status != "stopping", self._control.patience)
+            processes = self._control.processes if self.status == "training" else None
+            beside = None if processes is None else files.ask_for(target)
+            if processes is not None and beside is not None:
+                try:
+                    processes.send({"type": "SAVE", "path": beside})
+                    self._changed.wait_for(
+                        lambda: files.awaited[beside] or self._control.processes is not processes, STOP_SECONDS
+                    )
+                finally:
+                    arrived = files.take_saved(beside, target)
+                if arrived:
+                    return target
         newest = self.latest_policy()
         return checkpoint.save(target, self._state.checkpoint(newest, self._files.state_of(newest)))
 
@@ -496,7 +499,8 @@ class Trainer(Readings, Callbacks):
 
     def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
-        Raises CheckpointError, or RuntimeError while training runs; then nothing changes.
+        An algorithm's own settings come from a file of that algorithm. Raises CheckpointError, or RuntimeError while
+        training runs; then nothing changes.
         """
         with self._lock:
             self._check_open()
@@ -504,10 +508,9 @@ class Trainer(Readings, Callbacks):
                 raise RuntimeError("training is running: call stop() first, then load the other run")
             saved = checkpoint.load(path)
             name = os.path.basename(os.fspath(path))
-            shape = self._config.network_of(saved, name)
             self._state.check(saved, name)
-            self._config.values = compatibility.settings_of(saved)
-            self._config.change({key: value for key, value in shape.items() if "." in key})
+            self._algorithm.check_file(saved, name)
+            self._config.take(saved, name)
             self._state.forget()
             self._state.adopt(saved, Path(os.fspath(path)).expanduser())
             self._status.set("stopped", f"at version {saved.version} of the saved run")
@@ -541,7 +544,36 @@ class Trainer(Readings, Callbacks):
     # ---- the learner process
 
     def _start_processes(self, orders: Mapping[str, Any]) -> Processes:
-        """Start a run from the newest policy, or from an untrained one if the settings need a different network."""
+        """Start a run from the newest policy, or from an untrained one if the settings need a different network. One
+        that goes on `again`, because its learner died, keeps the settings that wait for the next start as they were.
+        """
+        if not orders["again"]:
+            self._begin()
+        drill, config, section = self._config.running()
+        budget: Budget | None = orders["budget"]
+        job = {
+            **{key: order for key, order in orders.items() if key not in ("budget", "again")},
+            "limits": budget.limits(self._status.metrics) if budget else {},
+            "resume": self._files.to_resume(),
+            "autosave": str(self._files.autosave()),
+            "updates": self._status.metrics.get("updates", 0),
+            "seconds": self._status.metrics.get("seconds", 0.0),
+            "gentle": self._gentle,
+            "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
+            "track": self._track,
+            "scenes": self._scenes.packed(),
+            "algorithm": self._algorithm.name,
+            "algorithm_settings": {} if section is None else section.to_json(),
+            "stands_in": not self._algorithm.plays_alone,
+            "acting": self._latest.offset,
+            **self._engine,
+        }
+        memory = self._latest.memory()
+        start = self._brought or self._algorithm.start_on(self.engine)
+        return start(drill, config, memory, job, self._on_message, self._on_exit)
+
+    def _begin(self) -> None:
+        """The settings of now are those of the next run; if they need a different network, an untrained one begins."""
         here = self._brought is None and isinstance(self.drill, CompiledDrill)
         if here and not self.version:  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
@@ -549,31 +581,14 @@ class Trainer(Readings, Callbacks):
         wanted = (network.layers, network.activation)
         if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
             self._state.begin_anew()
+        self._config.begin()
         if self._gentle:  # somebody may watch
             self._state.share_acting()
-        budget: Budget | None = orders["budget"]
-        job = {
-            **{key: order for key, order in orders.items() if key != "budget"},
-            "limits": budget.limits(self._status.metrics) if budget else {},
-            "resume": self._files.to_resume(),
-            "autosave": str(self._files.autosave()),
-            "updates": self._status.metrics.get("updates", 0),
-            "gentle": self._gentle,
-            "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
-            "track": self._track,
-            "scenes": self._scenes.packed(),
-            "algorithm": self._algorithm.name,
-            "algorithm_settings": self.algorithm_settings,
-            "stands_in": not self._algorithm.plays_alone,
-            "acting": self._latest.offset,
-            **self._engine,
-        }
-        memory = self._latest.memory()
-        start = self._brought or self._algorithm.start_on(self.engine)
-        return start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
 
     def _on_message(self, processes: Processes, message: Mapping[str, Any]) -> None:
         with self._lock:
+            if message["type"] == "CHECKPOINT" and self._files.came_late(message["path"]):
+                return
             if processes is not self._control.processes:
                 return
             if message["type"] == "SCENES":

@@ -233,3 +233,17 @@ def test_what_a_page_cannot_do_is_a_sentence(make, tmp_path, monkeypatch, drill,
     widget = make(drill, engine="page", **more)
     widget.train()
     assert widget.status == "error" and said in widget.error
+
+
+def test_a_run_that_goes_on_may_be_told_to_end_when_it_is_solved(page):
+    """The kernel judges that, so the page's learner is told nothing of it."""
+    page.widget.train()
+    page.begin()
+    page.learned(5, solved=1)
+    page.learned(6, solved=0)
+    until(lambda: page.widget._trainer.metrics.get("updates") == 6)
+    assert page.orders("STOP") == []
+    page.widget._trainer.start(until_solved=True)
+    page.learned(7, solved=1)
+    page.stops()
+    assert page.widget.status_text == "solved at version 7" and page.orders("UNTIL_SOLVED") == []

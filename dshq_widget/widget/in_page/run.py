@@ -75,6 +75,9 @@ class PageRun:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send the learner a command; before a page is there, it waits."""
+        if message["type"] == "UNTIL_SOLVED":  # that is judged here
+            self._until_solved = True
+            return
         with self._lock:
             if message["type"] == "SAVE":
                 self._saves.append(str(message["path"]))

@@ -1,0 +1,327 @@
+"""What the kernel does while a run starts, dies, stops and is saved; its learner is played by hand."""
+
+import dataclasses
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.training import trainer as trainer_module
+from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
+from dshq_widget.training.history import Progress
+from dshq_widget.training.status import TrainingStatus
+from tests.harness.processes.stand import KILLED, Standing
+
+PATIENCE = 60.0
+MOMENTS = {"adam_step": np.array(3, np.int64)}
+
+
+@pytest.fixture
+def trainer(tmp_path):
+    with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as made:
+        yield made
+
+
+def until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.005)
+
+
+def beside(work):
+    """What a call on a thread of its own returns or raises, in a list, once it has."""
+    found = []
+
+    def call():
+        try:
+            found.append(work())
+        except Exception as error:
+            found.append(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return found
+
+
+# ---- a learner that died
+
+
+def test_the_clock_goes_on_when_a_learner_is_replaced(trainer):
+    training = beside(lambda: trainer.train_for(seconds=30, progress=False))
+    until(lambda: trainer.stands)
+    (first,) = trainer.stands
+    assert first.job["seconds"] == 0 and first.job["limits"] == {"seconds": 30}
+    first.trains(updates=9, agent_steps=900, seconds=12.0)
+    first.publishes(trainer, 9)
+    first.ends(KILLED)
+    second = trainer.stands[1]
+    assert (second.job["updates"], second.job["seconds"], second.job["limits"]) == (9, 12.0, {"seconds": 18.0})
+    second.trains(updates=12, agent_steps=1200, seconds=20.0)
+    second.publishes(trainer, 12)
+    second.ends(KILLED)
+    third = trainer.stands[2]
+    assert third.job["limits"] == {"seconds": 10.0}
+    trainer.stop()
+    third.ends()
+    until(lambda: training)
+    assert training == [False]
+
+
+def test_what_waits_for_the_next_start_waits_when_a_learner_is_replaced(trainer):
+    trainer.start(learning_rate=0.01)
+    (first,) = trainer.stands
+    first.trains()
+    first.publishes(trainer, 5)
+    trainer.set_hyper(hidden_sizes=(16,), num_envs=128, learning_rate=0.02)
+    trainer.pay_for("0.02 * abs(s.ball_vx[i])")
+    first.ends(KILLED)
+    second = trainer.stands[1]
+    assert (second.config.hidden_sizes, second.config.num_envs) == ((8,), first.config.num_envs)
+    assert second.config.learning_rate == 0.02 and second.drill is first.drill
+    assert trainer.version == 5 and trainer.kept == () and trainer.config.hidden_sizes == (16,)
+    second.trains()
+    trainer.stop()
+    second.ends()
+    trainer.start()
+    third = trainer.stands[2]
+    assert (third.config.hidden_sizes, third.config.num_envs) == ((16,), 128)
+    assert third.drill is trainer.drill is not first.drill
+    assert trainer.version == 0 and [path.name for path in trainer.kept] == ["version-5.dshq"]
+
+
+# ---- what is replaced is kept
+
+
+@pytest.mark.parametrize("autosave", [3, None])
+@pytest.mark.parametrize("by", ["another network", "a file"])
+def test_the_newest_policy_is_kept_also_if_its_learner_did_not_save_it(trainer, tmp_path, autosave, by):
+    other = trainer.save(tmp_path / "other.dshq")
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains(updates=7)
+    if autosave:
+        stand.publishes(trainer, autosave)
+        stand.saves(trainer, stand.job["autosave"], **MOMENTS)
+    stand.publishes(trainer, 7)
+    trainer.stop(seconds=0)
+    stand.ends(KILLED)
+    if by == "a file":
+        trainer.load(other)
+        kept = checkpoint.load(tmp_path / "log" / "replaced.dshq")
+        assert "the previous training is saved in" in trainer.status_text
+    else:
+        trainer.start(hidden_sizes=(16,))
+        kept = checkpoint.load(trainer.kept[-1])
+        assert trainer.kept[-1].name == "version-7.dshq"
+    assert kept.version == 7 and (kept.weights == 7).all() and kept.metrics["updates"] == 7
+    assert kept.config["hidden_sizes"] == [8] and trainer.version == 0
+
+
+@pytest.mark.parametrize("by", ["another network", "a file"])
+def test_a_whole_autosave_is_kept_with_its_optimiser(trainer, tmp_path, by):
+    other = trainer.save(tmp_path / "other.dshq")
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 7)
+    trainer.stop()
+    stand.saves(trainer, stand.job["autosave"], **MOMENTS)
+    stand.ends()
+    if by == "a file":
+        trainer.load(other)
+        trainer.load(other)
+        kept = checkpoint.load(tmp_path / "log" / "replaced.dshq")
+    else:
+        trainer.start(hidden_sizes=(16,))
+        kept = checkpoint.load(trainer.kept[-1])
+    assert kept.version == 7 and "adam_step" in kept.state
+
+
+def test_where_it_cannot_be_kept_no_other_network_begins(trainer, monkeypatch):
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 7)
+    trainer.stop(seconds=0)
+    stand.ends(KILLED)
+
+    def refuse(*_):
+        raise CheckpointError("cannot save: No space left on device")
+
+    monkeypatch.setattr("dshq_widget.training.run_files.checkpoint.save", refuse)
+    trainer.start(hidden_sizes=(16,))
+    assert trainer.status == "error" and "No space left" in trainer.error and trainer.version == 7
+
+
+# ---- files of a run that goes on, or stops
+
+
+def test_a_save_while_training_stops_is_the_whole_run(trainer, tmp_path):
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 4)
+    trainer.stop()
+    saved = beside(lambda: trainer.save(tmp_path / "bot.dshq"))
+    file = beside(trainer.run_file)
+    time.sleep(0.1)
+    assert saved == file == [], "its last file is not there yet"
+    stand.saves(trainer, stand.job["autosave"], **MOMENTS)
+    stand.ends()
+    until(lambda: saved and file)
+    assert "adam_step" in checkpoint.load(saved[0]).state and "adam_step" in checkpoint.decode(file[0]).state
+
+
+def test_a_save_waits_no_longer_than_the_learner_may_take(trainer, tmp_path, monkeypatch):
+    monkeypatch.setattr("dshq_widget.training.run_control.END_SECONDS", 0.05)
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 4)
+    trainer.stop(seconds=0.05)
+    assert checkpoint.load(trainer.save(tmp_path / "bot.dshq")).version == 4
+
+
+@pytest.fixture
+def training(trainer):
+    """A trainer that trains, and its learner."""
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 4)
+    return trainer, stand
+
+
+def asked_for(stand):
+    return [message["path"] for message in stand.sent if message["type"] == "SAVE"]
+
+
+def test_the_learners_file_takes_the_place_and_the_mode_of_the_old_one(training, tmp_path):
+    trainer, stand = training
+    target = trainer_module.checkpoint.save(tmp_path / "bot.dshq", checkpoint.parse(trainer.policy_file(), "old"))
+    target.chmod(0o600)
+    saved = beside(lambda: trainer.save(target))
+    until(lambda: asked_for(stand))
+    stand.saves(trainer, asked_for(stand)[0], **MOMENTS)
+    until(lambda: saved)
+    assert saved == [target] and "adam_step" in checkpoint.load(target).state
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"bot.dshq", "log"}
+
+
+def test_two_saves_to_one_path_are_two_files_of_the_learner(training, tmp_path):
+    trainer, stand = training
+    saved = [beside(lambda: trainer.save(tmp_path / "bot.dshq")) for _ in range(2)]
+    until(lambda: len(asked_for(stand)) == 2)
+    for path in asked_for(stand):
+        stand.saves(trainer, path, **MOMENTS)
+    until(lambda: all(saved))
+    assert saved == [[tmp_path / "bot.dshq"]] * 2 and "adam_step" in checkpoint.load(tmp_path / "bot.dshq").state
+
+
+def test_a_file_that_comes_too_late_is_removed(training, tmp_path, monkeypatch):
+    trainer, stand = training
+    monkeypatch.setattr(trainer_module, "STOP_SECONDS", 0.05)
+    target = trainer.save(tmp_path / "bot.dshq")
+    assert checkpoint.load(target).state == {}, "the newest policy alone"
+    target.rename(tmp_path / "mine.dshq")
+    stand.saves(trainer, asked_for(stand)[0], **MOMENTS)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.dshq", "log"}
+    stand.saves(trainer, stand.job["autosave"])
+    assert trainer._files.resume == stand.job["autosave"]
+
+
+# ---- until it is solved
+
+
+def solved_orders(stand):
+    return [message["type"] for message in stand.sent if message["type"] == "UNTIL_SOLVED"]
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_run_that_goes_on_hears_that_it_is_to_end_when_it_is_solved(paused):
+    with Standing("cartpole") as trainer:
+        trainer.start()
+        (stand,) = trainer.stands
+        stand.trains()
+        if paused:
+            trainer.pause_training()
+        trainer.start(until_solved=True)
+        assert solved_orders(stand) == ["UNTIL_SOLVED"] and stand.job["until_solved"] is False
+        trainer.pause_training()
+        trainer.start()  # which only resumes
+        stand.say("METRICS", values={"solved": 1, "updates": 3})
+        stand.ends()
+        assert trainer.status_text.startswith("solved at version")
+        trainer.start()
+        assert trainer.stands[1].job["until_solved"] is False, "another run is another matter"
+
+
+# ---- a run in a file
+
+
+@pytest.fixture
+def spo_run(tmp_path):
+    """The file of a run of SPO with settings of its own."""
+    with Standing("ball", algorithm="spo", spo={"tau": 0.125}, learning_rate=0.02) as trainer:
+        return trainer.save(tmp_path / "spo.dshq")
+
+
+def test_a_run_goes_on_with_its_algorithms_own_settings(spo_run):
+    with Standing("ball", algorithm="spo") as trainer:
+        before = trainer.algorithm_settings
+        trainer.resume_from(spo_run)
+        assert trainer.algorithm_settings == {**before, "tau": 0.125} and trainer.config.learning_rate == 0.02
+        trainer.start()
+        assert trainer.stands[0].job["algorithm_settings"]["tau"] == 0.125
+
+
+@pytest.mark.parametrize("wrong", [{"tau": 9.0}, {"nobody": 1}], ids=str)
+def test_a_run_that_cannot_be_gone_on_with_changes_nothing(spo_run, tmp_path, wrong):
+    saved = checkpoint.load(spo_run)
+    path = checkpoint.save(tmp_path / "wrong.dshq", dataclasses.replace(saved, algorithm_settings=wrong))
+    with Standing("ball", algorithm="spo", learning_rate=0.5) as trainer:
+        before = trainer.config, trainer.algorithm_settings, trainer.latest_policy()
+        with pytest.raises(CheckpointError, match="cannot continue from 'wrong.dshq'"):
+            trainer.resume_from(path)
+        assert (trainer.config, trainer.algorithm_settings, trainer.latest_policy()) == before
+
+
+# ---- waiting
+
+
+class Turning(threading.Condition):
+    """Whenever nobody holds the lock, a run has just ended and the next one is about to start. At the fifth look the
+    last run has ended.
+    """
+
+    def __init__(self, status):
+        super().__init__()
+        self.status, self.looks = status, 0
+
+    def __enter__(self):
+        held = super().__enter__()
+        self.looks += 1
+        self.status.metrics = {"updates": self.looks}
+        self.status.set("stopped" if self.looks == 5 else "training", "so it is")
+        return held
+
+    def __exit__(self, *given):
+        self.status.set("stopped", "between two runs")
+        super().__exit__(*given)
+
+    def wait(self, timeout=None):
+        return True
+
+
+def test_waiting_does_not_end_between_two_runs():
+    changed = Turning(TrainingStatus("ball"))
+    goals = Goals(compiled("ball").spec, None, 5, None, None)
+    assert wait_for(goals, changed.status, changed, Progress(enabled=False)) is True
+    changed = Turning(TrainingStatus("ball"))
+    until_over(Budget(9, None, None), changed.status, changed, Progress(enabled=False), lambda: None)
+    assert changed.looks == 5
