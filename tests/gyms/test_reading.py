@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.ppo.gym_games import GymGames
+from dshq_widget.algorithms.ppo.gym_games import GymGames, processes
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import TrainConfig
@@ -78,6 +78,15 @@ def test_a_mask_is_obeyed_in_training_and_learned_with(memory):
     assert found["approx_kl"] == pytest.approx(0, abs=1e-5), "learned with the chances that it was played with"
     assert found["entropy"] <= np.log(2) + 1e-4
     games.close()
+
+
+def test_a_mask_is_obeyed_where_steps_are_timed():
+    """Before training, to see whether processes of their own would pay; a mask of no use is said as ever."""
+    config = TrainConfig.from_values({**QUICK, "workers": -1})
+    assert processes(described(WORLDS + "Barred-v0"), config, 4) in (0, config.num_envs)
+    assert processes(described("gym:Taxi-v4"), config, 4) in (0, config.num_envs)
+    with pytest.raises(GymError, match=r"gave an action_mask of shape \(2,\): wanted \(3,\)"):
+        processes(described(WORLDS + "Askew-v0"), config, 4)
 
 
 def test_a_mask_is_obeyed_where_a_policy_acts():

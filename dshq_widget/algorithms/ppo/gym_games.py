@@ -88,16 +88,45 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
         return config.num_envs
     env = make(environment.spec.environment.id, **made(config.to_json()))
     env.action_space.seed(config.seed)
-    with _telling(environment, "step"):
-        env.reset(seed=config.seed)
-        begin = time.perf_counter()
-        for _ in range(PROBE_STEPS):
-            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+    rng = np.random.default_rng(config.seed)
+    with _telling(environment, "reset"):
+        _, info = env.reset(seed=config.seed)
+    begin = time.perf_counter()
+    for _ in range(PROBE_STEPS):
+        action = _any_action(environment, env, info, rng)
+        with _telling(environment, "step"):
+            _, _, terminated, truncated, info = env.step(action)
             if terminated or truncated:
-                env.reset()
-        seconds = (time.perf_counter() - begin) / PROBE_STEPS
+                _, info = env.reset()
+    seconds = (time.perf_counter() - begin) / PROBE_STEPS
     env.close()
     return config.num_envs if seconds > SLOW_SECONDS else 0
+
+
+def _any_action(environment: Environment, env: Env, info: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    """One of the actions that are allowed, at random."""
+    mask = allowed(environment, np.asarray(info["action_mask"])[None] if "action_mask" in info else None, 1)
+    if mask is None:
+        return env.action_space.sample()
+    actions = environment.actions
+    drawn = actions.draw(np.where(mask, np.float32(0), np.float32(FORBIDDEN)), "", rng)
+    return actions.to_environment(drawn, "")[0]
+
+
+def allowed(environment: Environment, given: Any, count: int) -> NDArray[Any] | None:
+    """bool `[N, outputs]`: the options that N environments allow now; `given` are their `info["action_mask"]`, or None.
+    None if there is none, or actions are numbers. Raises GymError for a mask of another shape.
+    """
+    actions = environment.actions
+    if actions.kind == "box" or given is None:
+        return None
+    wanted = (count, actions.outputs)
+    if np.shape(given) != wanted:
+        raise GymError(
+            f"{environment.name} gave an action_mask of shape {np.shape(given)[1:]}: wanted {wanted[1:]}, one "
+            "number for each option of its actions, 0 for what is forbidden, in every info"
+        )
+    return actions.allowing(np.asarray(given, bool))
 
 
 @contextlib.contextmanager
@@ -223,19 +252,7 @@ class GymGames:
         return _units(rows)
 
     def _mask(self, infos: Mapping[str, Any]) -> NDArray[Any] | None:
-        """bool `[N, outputs]`: the options that the environments allow now (`info["action_mask"]`); None if none says
-        anything, or actions are numbers. Raises GymError for a mask of another shape.
-        """
-        given = infos.get("action_mask")
-        if self.actions.kind == "box" or given is None:
-            return None
-        wanted = (self.count, self.actions.outputs)
-        if np.shape(given) != wanted:
-            raise GymError(
-                f"{self.environment.name} gave an action_mask of shape {np.shape(given)[1:]}: wanted {wanted[1:]}, one "
-                "number for each option of its actions, 0 for what is forbidden, in every info"
-            )
-        return self.actions.allowing(np.asarray(given, bool))
+        return allowed(self.environment, infos.get("action_mask"), self.count)
 
     def _count(self, reward: NDArray[Any], over: NDArray[Any], stats: NDArray[Any]) -> None:
         """Add one step to the episodes, and finished episodes to the sums."""

@@ -185,6 +185,13 @@ class Barred(Easy):
         return {"action_mask": np.array([k != self.barred for k in range(3)], np.int8)}
 
 
+class Askew(Barred):
+    """Its mask has a number too few."""
+
+    def _allowed(self) -> dict:
+        return {"action_mask": super()._allowed()["action_mask"][:2]}
+
+
 class Tiny(Easy):
     """A picture of 6 by 8 yes and no, two deep, says which option pays; a text beside it says nothing."""
 
@@ -212,6 +219,7 @@ class Words(Easy):
 
 for world, limit, threshold in (
     (Barred, 10, None),
+    (Askew, 10, None),
     (Tiny, 10, 9.5),
     (Words, 10, None),
     (Easy, 10, 9.5),
