@@ -96,6 +96,10 @@ REWARD_TERM = Metric("ACTOR", "reward", "Mean reward per match from this term.")
 METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
 
 
+OWN_REWARD = "own_reward"
+"""The reward term that is one line of a person's own (drill/own_reward.py)."""
+
+
 def metric_named(name: str) -> Metric | None:
     """The table's entry for a flat name, `reward_<term>` included; None for an unknown one."""
     return METRICS.get(name) or (REWARD_TERM if name.startswith("reward_") else None)

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from dshq_kernels.language.rules import RulesError, stored_by, translate_term
 from dshq_kernels.language.subset import written_rule
+from dshq_widget.contract import metrics
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill, source_of
 from dshq_widget.drill.declaration import Drill
 
-TERM = "own_reward"
+TERM = metrics.OWN_REWARD
 """Its name among the drill's reward terms; its weight there is 1."""
 MOST_LETTERS = 300
 

@@ -87,6 +87,18 @@ def test_files_of_another_drill_are_not_mixed(tmp_path):
         Logs(str(tmp_path), NOTHING)
 
 
+def test_a_reward_of_ones_own_begins_another_table_and_the_one_so_far_is_kept(tmp_path):
+    own = dataclasses.replace(SPEC, terms=(*SPEC.terms, Term("own_reward", 1.0, "reward")))
+    for spec, rows in ((SPEC, 1), (own, 2), (own, 3), (SPEC, 1)):
+        logs = Logs(str(tmp_path), spec)
+        logs.write({"agent_steps": 100, "reward_own_reward": 0.5} if spec is own else {"agent_steps": 100})
+        logs.close()
+        assert len(lines(tmp_path)) == (rows if spec is SPEC else rows - 1)
+    assert {path.name for path in tmp_path.glob("*.csv")} == {"metrics.csv", "metrics-1.csv", "metrics-2.csv"}
+    first, second = (read_metrics(tmp_path / f"metrics-{number}.csv") for number in (1, 2))
+    assert len(first) == 1 and [row["reward_own_reward"] for row in second] == [0.5, 0.5]
+
+
 def test_a_full_disk_is_said_once():
     logs = Logs.__new__(Logs)
     with open("/dev/full", "w") as full:

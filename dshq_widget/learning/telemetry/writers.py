@@ -8,9 +8,10 @@ import csv
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
 from dshq_widget.contract.game_spec import GameSpec
-from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD, metric_named
 
 CSV_NAME = "metrics.csv"
 TIME = "time"
@@ -39,16 +40,19 @@ def columns(terms: list[str]) -> list[str]:
 
 
 class CsvFile:
-    """One line per row, appended and flushed; a missing metric is an empty cell. Raises OSError, or ValueError if
-    `path` has different columns, from another drill or release.
+    """One line per row, appended and flushed; a missing metric is an empty cell. A file that differs only in the reward
+    of one's own is set aside: metrics-1.csv, or the next number that is free. Raises OSError, or ValueError if `path`
+    has other columns, from another drill or release.
     """
 
     def __init__(self, path: Path, terms: list[str]) -> None:
         self._names = columns(terms)
         header = [TIME, *map(full_name, self._names)]
-        self._file = path.open("a+", newline="", encoding="utf-8")
-        self._file.seek(0)
-        found = next(csv.reader(self._file), [])
+        self._file, found = _opened(path)
+        if found and sorted(found) != sorted(header) and _without_own(found) == _without_own(header):
+            self._file.close()
+            _set_aside(path)
+            self._file, found = _opened(path)
         self._csv = csv.writer(self._file)
         if not found:
             self._csv.writerow(header)
@@ -66,6 +70,25 @@ class CsvFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _opened(path: Path) -> tuple[TextIO, list[str]]:
+    """The file, to be appended to, and its header; [] of a new one."""
+    file = path.open("a+", newline="", encoding="utf-8")
+    file.seek(0)
+    return file, next(csv.reader(file), [])
+
+
+def _without_own(header: list[str]) -> list[str]:
+    """The columns in the order of the alphabet, but that of a reward of one's own."""
+    return sorted(name for name in header if flat_name(name) != f"reward_{OWN_REWARD}")
+
+
+def _set_aside(path: Path) -> None:
+    number = 1
+    while (aside := path.with_stem(f"{path.stem}-{number}")).exists():
+        number += 1
+    path.replace(aside)
 
 
 class EventFile:
