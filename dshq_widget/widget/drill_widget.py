@@ -462,7 +462,8 @@ class DrillWidget(anywidget.AnyWidget):
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
         with self._outbox.lock:
             self.show = {**self.show, **checked}
-        self._load_rival()
+        if "opponent" in changes:
+            self._load_rival()
 
     def _met(self) -> None:
         """The page chose an opponent. One of the league is read from the run's file, for which the learner may take

@@ -147,12 +147,13 @@ class Inbox:
                 self._warn_once(f"a bad show setting: {error}")
         with self._outbox.lock:
             good["match"] = max(good.get("match", 0), widget.show["match"])
-            before = self._outbox.has("show")
+            before, met = self._outbox.has("show"), widget.show["opponent"]
             widget.show = {**widget.show, **good}
             if not before and not bad and all(widget.show.get(name) == setting for name, setting in value.items()):
                 self._outbox.known("show")
         self._outbox.flow.received()
-        self._fence.command("loading the opponent", self._load_rival)
+        if good.get("opponent", met) != met:
+            self._fence.command("loading the opponent", self._load_rival)
 
     def _take_snapshot(self, value: Any) -> None:
         """Keep what the match needs to continue after a reload."""

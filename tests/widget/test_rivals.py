@@ -8,6 +8,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.export_html import match_of
 from dshq_widget.widget.rivals import Rivals
@@ -98,3 +99,27 @@ def test_versions_that_left_the_league_are_offered_no_more():
     assert rivals.opponents[-2:] == ("league:best", "league:v7")
     rivals.offer_league([])
     assert rivals.opponents == ("chaser", "bronze", "silver", "gold")
+
+
+def test_an_opponent_is_loaded_when_it_is_chosen_and_at_no_other_change_of_the_show(make, monkeypatch):
+    read = []
+
+    def of_league(self, version=None):
+        read.append(version)
+        return checkpoint.load(ladder.path("ball", "gold"))
+
+    monkeypatch.setattr(Trainer, "league_policy", of_league)
+    with make("ball") as w:
+        w._rivals.offer_league([{"name": "v7", "version": 7, "pinned": False}])
+        w.opponent = "league:best"
+        assert read == [None]
+        w.speed = 2.0
+        w.reset()
+        w.comm.say({"state": {"show": {**w.show, "speed": 4.0}}, "buffer_paths": []}, "update")
+        until(lambda: w.speed == 4.0)
+        w.comm.say({"state": {"show": {**w.show, "opponent": "league:v7"}}, "buffer_paths": []}, "update")
+        until(lambda: w.rivals["league:v7"])
+        assert read == [None, 7]
+        w.opponent = "league:best"
+        w.opponent = "league:best"
+        assert read == [None, 7, None, None], "the champion as it is now"
