@@ -2,6 +2,7 @@
 one. The temporary folder is everybody's: what another user has put there is left alone and never waited for.
 """
 
+import os
 import shutil
 import stat
 import tempfile
@@ -22,7 +23,7 @@ class Scratch:
         root = Path(tempfile.gettempdir()) if root is None else root
         sweep(root)
         self.path, lock = owned_folder(root, PREFIX, OWNER)
-        self._end = weakref.finalize(self, remove, self.path, lock)
+        self._end = weakref.finalize(self, _leave, self.path, lock, os.getpid())
 
     def close(self) -> None:
         """Remove the folder and its content; twice is fine."""
@@ -56,6 +57,11 @@ def sweep(root: Path) -> None:
             continue
         if lock is not None:
             lock.remove(folder)
+
+
+def _leave(path: Path, lock: locks.Lock | None, owner: int) -> None:
+    if os.getpid() == owner:  # a forked copy ends before its parent
+        remove(path, lock)
 
 
 def remove(path: Path, lock: locks.Lock | None) -> None:

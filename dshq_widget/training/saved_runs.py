@@ -11,11 +11,12 @@ import contextlib
 import dataclasses
 import functools
 import json
+import os
 import re
 import shutil
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,14 @@ class Run:
         place = folder_of(root, name)
         place.mkdir(parents=True, exist_ok=True)
         left = _left(place)
-        empty = [run for run in left if not (run / AUTOSAVE).exists() and (_here(run) or _age(run) > DAY)]
-        for earlier in empty + [run for run in left if (run / AUTOSAVE).exists()][KEPT:]:
+        empty = [run for run in left if not _has(run, AUTOSAVE) and (_here(run) or _age(run) > DAY)]
+        for earlier in empty + [run for run in left if _has(run, AUTOSAVE)][KEPT:]:
             shutil.rmtree(earlier, ignore_errors=True)
         self.path, lock = owned_folder(place, "", LOCK)
         me = psutil.Process()
         who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time(), "lock": LOCK}
         atomic.write(self.path / OWNER, json.dumps(who).encode())
-        self._end = weakref.finalize(self, _leave, self.path, lock)
+        self._end = weakref.finalize(self, _leave, self.path, lock, me.pid)
 
     def close(self) -> None:
         """Release the run for a later kernel; without an autosave its folder is removed. Twice is fine."""
@@ -74,15 +75,17 @@ def folder_of(root: Path, name: str) -> Path:
     return root / re.sub("[^A-Za-z0-9_.]+", "-", name)
 
 
-def earlier(root: Path, name: str, rules_hash: str) -> Earlier | None:
-    """The newest run of this drill with the same rules whose kernel has ended; None if there is none."""
+def earlier(root: Path, name: str, rules_hash: str, algorithm: str) -> Earlier | None:
+    """The newest run of this drill with the same rules and the same algorithm whose kernel has ended; None if there is
+    none.
+    """
     for run in _left(folder_of(root, name)):
         path = run / AUTOSAVE
         try:
             saved, written = checkpoint.load(path), path.stat().st_mtime
         except (checkpoint.CheckpointError, OSError):  # cut off by a full disk, or written by a newer release
             continue
-        if saved.rules_hash == rules_hash and saved.version > 0:
+        if (saved.rules_hash, saved.algorithm) == (rules_hash, algorithm) and saved.version > 0:
             return Earlier(path, written, saved.version, saved.step)
     return None
 
@@ -93,9 +96,20 @@ def _left(place: Path) -> list[Path]:
     return sorted(found, key=_saved_at, reverse=True)
 
 
-def _folders(place: Path) -> Iterator[Path]:
-    if place.is_dir():
-        yield from (run for run in place.iterdir() if (run / OWNER).is_file())
+def _folders(place: Path) -> list[Path]:
+    """Those that are runs; without what cannot be read, such as another user's."""
+    try:
+        return [run for run in place.iterdir() if _has(run, OWNER)]
+    except OSError:
+        return []
+
+
+def _has(run: Path, name: str) -> bool:
+    """Whether there is a file of that name, as far as one can see."""
+    try:
+        return (run / name).is_file()
+    except OSError:
+        return False
 
 
 def _saved_at(run: Path) -> float:
@@ -175,7 +189,9 @@ def boot() -> str:
         return ""
 
 
-def _leave(path: Path, lock: locks.Lock | None) -> None:
+def _leave(path: Path, lock: locks.Lock | None, owner: int) -> None:
+    if os.getpid() != owner:  # a forked copy ends before its parent
+        return
     if (path / AUTOSAVE).exists() and lock is not None:
         lock.close()
     elif not (path / AUTOSAVE).exists():

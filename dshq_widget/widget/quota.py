@@ -10,6 +10,7 @@ Environment variables set which of these apply; by default none do.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import os
 import threading
@@ -31,6 +32,8 @@ AUTOSAVE_SECONDS = 20.0
 """Interval of autosaves: a killed kernel loses at most this much training."""
 LOOK_SECONDS = 5.0
 """How often memory is checked while training runs."""
+
+log = logging.getLogger("dshq_widget")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +90,11 @@ class Quota:
         self._sent = {"state": "", "text": ""}
         self._earlier: saved_runs.Earlier | None = None
         if rules.runs is not None:
-            self._earlier = saved_runs.earlier(rules.runs, trainer.drill.name, trainer.drill.spec.rules_hash)
+            drill = trainer.drill
+            try:
+                self._earlier = saved_runs.earlier(rules.runs, drill.name, drill.spec.rules_hash, trainer.algorithm)
+            except OSError as error:
+                log.warning("earlier runs in %s cannot be read: %s", rules.runs, error)
 
     def trait(self) -> dict[str, Any]:
         """The trait `seat` of the page: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at,

@@ -42,6 +42,28 @@ def test_one_that_is_forgotten_goes_too(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+FORK = """
+import os, sys
+from pathlib import Path
+from dshq_widget.runtime.scratch import Scratch
+from dshq_widget.training.saved_runs import Run
+root = Path(sys.argv[1])
+mine, run = Scratch(root), Run(root, "bandit")
+copy = os.fork()
+if copy == 0:
+    sys.exit(0)
+os.waitpid(copy, 0)
+print(mine.path.is_dir(), run.path.is_dir())
+"""
+
+
+def test_a_forked_copy_that_ends_takes_nothing_along(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["bandit"], "the parent's own end does"
+    assert list((tmp_path / "bandit").iterdir()) == []
+
+
 def test_the_next_one_sweeps_what_a_killed_owner_left_and_spares_the_living(tmp_path):
     stranger = tmp_path / "dshq-run-of-somebody-else"
     stranger.mkdir()

@@ -18,6 +18,7 @@ from dshq_widget.system import locks
 from dshq_widget.training import saved_runs
 from dshq_widget.training.saved_runs import AUTOSAVE, KEPT, Run, earlier
 from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget.quota import Quota, Rules
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -34,7 +35,7 @@ def save(run: Path, version: int, at: float, **changes) -> None:
 
 
 def found(root: Path) -> int | None:
-    run = earlier(root, "bandit", RULES)
+    run = earlier(root, "bandit", RULES, "ppo")
     return run.version if run else None
 
 
@@ -48,8 +49,9 @@ def test_the_newest_run_whose_owner_is_gone(tmp_path: Path):
     assert found(tmp_path) == 1
     third.close()
     assert found(tmp_path) == 3
-    assert earlier(tmp_path, "bandit", RULES).saved_at == 3000
-    assert earlier(tmp_path, "cartpole", RULES) is None and earlier(tmp_path, "bandit", "other rules") is None
+    assert earlier(tmp_path, "bandit", RULES, "ppo").saved_at == 3000
+    for other in (("cartpole", RULES, "ppo"), ("bandit", "other rules", "ppo"), ("bandit", RULES, "spo")):
+        assert earlier(tmp_path, *other) is None
     second.close()
 
 
@@ -61,6 +63,40 @@ def test_what_cannot_be_gone_on_with_is_passed_over(tmp_path: Path):
             (run.path / AUTOSAVE).write_bytes(b"half a file")
         run.close()
     assert found(tmp_path) == 7
+
+
+def test_what_cannot_be_read_keeps_nobody_from_the_rest(tmp_path: Path, monkeypatch):
+    """Another user's folder in a shared one, and a disk that fails: who reads it is told so."""
+    run, foreign = Run(tmp_path, "bandit"), Run(tmp_path, "bandit")
+    save(run.path, 4, 1000.0)
+    save(foreign.path, 9, 2000.0)
+    for each in (run, foreign):
+        each.close()
+    stat, iterdir = Path.stat, Path.iterdir
+
+    def refuse(path, *given, **named):
+        if foreign.path in (path, *path.parents):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", refuse)
+        assert found(tmp_path) == 4
+        Run(tmp_path, "bandit").close()
+        rules = Rules(runs=tmp_path)
+        with Trainer(Bandit) as trainer:
+            assert Quota(trainer, rules, print).trait()["earlier"]["version"] == 4
+
+    def fail(path):
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    for broken in (fail, lambda path: fail(path) if path.name == "bandit" else iterdir(path)):
+        with monkeypatch.context() as patch, Trainer(Bandit) as trainer:
+            patch.setattr(Path, "iterdir", broken)
+            assert found(tmp_path) is None and Quota(trainer, rules, print).trait()["earlier"] is None
+    with monkeypatch.context() as patch, Trainer(Bandit) as trainer:
+        patch.setattr(saved_runs, "earlier", lambda root, *_: fail(root))
+        assert Quota(trainer, rules, print).trait()["earlier"] is None
 
 
 def test_few_are_kept_and_none_that_saved_nothing(tmp_path: Path):
@@ -149,7 +185,7 @@ def test_a_trainer_goes_on_from_it_with_its_settings(tmp_path: Path):
         trainer.stop()
         assert trainer.join(60)
         version = trainer.version
-    run = earlier(tmp_path, "bandit", RULES)
+    run = earlier(tmp_path, "bandit", RULES, "ppo")
     assert run.version == version > 0
 
     with Trainer(Bandit, keep_in=tmp_path) as again:
