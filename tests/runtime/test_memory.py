@@ -132,3 +132,15 @@ def assert_one_sentence(command):
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith("cannot get ")
     assert "use fewer games" in done.stdout
+
+
+@pytest.mark.skipif(PORTABLE, reason="there is no descriptor")
+def test_a_block_that_is_forgotten_keeps_no_descriptor_and_its_arrays_stay():
+    before = len(os.listdir("/proc/self/fd"))
+    block = SharedBlock.create(4096)
+    numbers = block.array(np.float32, 4)
+    del block
+    numbers[:] = 1
+    assert len(os.listdir("/proc/self/fd")) == before + 1, "that of the mapping"
+    del numbers
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -58,7 +59,8 @@ def share_out(
 
 
 class DrillProcesses:
-    """Starts the processes when created. Raises MemoryError.
+    """Starts the processes when created. Raises MemoryError, or whatever keeps a process from being started; then none
+    is left.
 
     `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner, on the supervisor's thread. A
     worker that dies is replaced and reported as a WARNING; when none is left, the learner's exit says why.
@@ -86,6 +88,20 @@ class DrillProcesses:
         """Start the processes of the best allocation by the measured rates; without rates, the learner alone measures
         them first.
         """
+        self.workers: list[Child] = []
+        self._ring: SharedBlock | None = None
+        self._pool: SharedBlock | None = None
+        try:
+            self._start_all()
+        except BaseException:
+            for worker in self.workers:
+                worker.stop()
+            if not self.workers:  # else they hold the blocks until they have ended
+                self._close_blocks()
+            self._ring = self._pool = None
+            raise
+
+    def _start_all(self) -> None:
         drill, config, weights, job = self._drill, self._config, self._weights, self._job
         self._another_allocation = False
         machine = Machine.this(bool(job.get("gentle")))
@@ -100,26 +116,11 @@ class DrillProcesses:
         common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
         common["machine"] = dataclasses.asdict(machine)
         self._for_workers = {key: common[key] for key in ("hyper", "scenes")}
-        self.workers: list[Child] = [
-            start(
-                WORKER,
-                {
-                    **common,
-                    "index": index,
-                    "games": games,
-                    "lane_offset": offset,
-                    "first_tile": first,
-                    "all_tiles": tiles,
-                },
-                blocks,
-                self._worker_message,
-                self._worker_exit,
-                restart=Restart(),
-            )
-            for index, (games, offset, (first, tiles)) in enumerate(
-                zip(shares.games, offsets, tiles_among(shares.games), strict=True)
-            )
-        ]
+        places = zip(shares.games, offsets, tiles_among(shares.games), strict=True)
+        for index, (games, offset, (first, tiles)) in enumerate(places):
+            own = {"index": index, "games": games, "lane_offset": offset, "first_tile": first, "all_tiles": tiles}
+            given = ({**common, **own}, blocks, self._worker_message, self._worker_exit)
+            self.workers.append(start(WORKER, *given, restart=Restart()))
         allocation: dict[str, Any] = {"workers": len(shares.games), "threads": shares.threads}
         allocation |= {"games": shares.games, "lane_offsets": offsets}
         self.learner: Child = start(
@@ -157,20 +158,26 @@ class DrillProcesses:
     def _learner_exit(self, _child: Child, end: Exit) -> None:
         for worker in self.workers:
             worker.stop()
-        for block in (self._ring, self._pool):
-            if block is not None:
-                block.close()
+        self._close_blocks()
         if self._another_allocation and end.expected and self._stop_seconds is None:
             self._restart()
         else:
             self._on_exit(self, self._lost or end)
 
+    def _close_blocks(self) -> None:
+        for block in (self._ring, self._pool):
+            if block is not None:
+                block.close()
+
     def _restart(self) -> None:
-        """The learner found a faster allocation: start its processes and send them the same commands."""
+        """The learner found a faster allocation: start its processes and send them the same commands. If that fails,
+        the run has ended.
+        """
         try:
             self._start()
-        except MemoryError as error:
-            self._on_exit(self, Exit(None, False, False, str(error), "", ""))
+        except Exception as error:
+            why = f"training cannot go on with rollout processes: {str(error) or repr(error)}"
+            self._on_exit(self, Exit(None, False, False, why, traceback.format_exc(), ""))
             return
         early, self._early = self._early or [], []
         for message in early:

@@ -8,13 +8,16 @@ import fcntl
 import mmap
 import os
 import tempfile
+import weakref
 
 ZEROS = bytes(1 << 20)
 ANONYMOUS = "anonymous memory works; /dev/shm is not used"
 
 
 class Piece:
-    """A piece of memory that is mapped here; see `dshq_widget.system.memory`. It owns the descriptor."""
+    """A piece of memory that is mapped here; see `dshq_widget.system.memory`. It owns the descriptor, which is closed
+    with it if `close` was not called.
+    """
 
     def __init__(self, fd: int, nbytes: int) -> None:
         self._fd = fd
@@ -23,6 +26,8 @@ class Piece:
         except OSError:
             os.close(fd)
             raise
+        self._end = weakref.finalize(self, _forget, fd, os.getpid())
+        self._end.atexit = False  # the system closes it
 
     @property
     def where(self) -> int:
@@ -30,8 +35,8 @@ class Piece:
         return self._fd
 
     def close(self) -> None:
-        fd, self._fd = self._fd, -1  # first: another thread may close it, too
-        if fd >= 0:
+        if self._end.detach():  # once: another thread may close it, too
+            fd, self._fd = self._fd, -1
             os.close(fd)
             self.map = None
 
@@ -56,6 +61,11 @@ def attach(where: int | str, nbytes: int) -> Piece:
             f"descriptor {where} holds {size} bytes, but {nbytes} were announced; pass the block's own place and size"
         )
     return Piece(int(where), nbytes)
+
+
+def _forget(fd: int, owner: int) -> None:
+    if os.getpid() == owner:  # in a forked copy the number may be another file's by now
+        os.close(fd)
 
 
 def _anonymous_file(directory: str | None) -> int:

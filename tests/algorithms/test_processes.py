@@ -1,0 +1,78 @@
+"""The processes of a run on a drill: what happens where they cannot be started."""
+
+import errno
+import gc
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from dshq_widget.algorithms.ppo import processes
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.env.batch import compiled
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.supervisor import Exit
+
+
+class Children:
+    """In the place of the supervisor: its children only say whether they were stopped. The one after `fails` cannot be
+    started.
+    """
+
+    def __init__(self):
+        self.started, self.fails = [], 99
+
+    def start(self, role, config, blocks, *_, **__):
+        if len(self.started) == self.fails:
+            raise RuntimeError("can't start new thread")
+        child = SimpleNamespace(role=role, blocks=blocks, stops=[], sent=[])
+        child.stop, child.send = lambda *given: child.stops.append(given), child.sent.append
+        self.started.append(child)
+        return child
+
+
+@pytest.fixture
+def children(monkeypatch):
+    made = Children()
+    monkeypatch.setattr(processes, "supervisor", lambda pid: made)
+    return made
+
+
+def two_workers(ends):
+    config = TrainConfig(num_envs=64, rollout_length=8, workers=2, hidden_sizes=(8,))
+    return processes.DrillProcesses(compiled("bandit"), config, None, {}, None, lambda _, end: ends.append(end))
+
+
+def descriptors():
+    gc.collect()  # an exception and its frames refer to one another
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError("no room")], ids=str)
+def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(children, monkeypatch, error):
+    ends = []
+    run = two_workers(ends)
+    monkeypatch.setattr(SharedBlock, "create", lambda *_: (_ for _ in ()).throw(error))
+    run._learner_message(None, {"type": "ANOTHER_ALLOCATION"})
+    run._learner_exit(None, Exit(0, True, False, "", "", ""))
+    (end,) = ends
+    assert not end.expected and str(error) in end.error and end.error.startswith("training cannot go on")
+    assert end.traceback, "it is not tried again"
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_start_that_fails_leaves_no_worker_and_no_memory(children, after):
+    before, children.fails = descriptors(), after
+    with pytest.raises(RuntimeError, match="can't start"):
+        two_workers([])
+    assert [len(child.stops) for child in children.started] == [1] * after
+    children.started.clear()  # they have ended
+    assert descriptors() == before
+
+
+def test_memory_that_is_there_for_a_part_alone_is_given_back(children, monkeypatch):
+    before = descriptors()
+    monkeypatch.setattr(processes, "_pool", lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
+    with pytest.raises(MemoryError):
+        two_workers([])
+    assert children.started == [] and descriptors() == before
