@@ -11,7 +11,7 @@ import io
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from dshq_widget.gyms.making import make
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import GymPolicy, RecurrentGymPolicy, gym_policy
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.process import Channel, role
+from dshq_widget.runtime.process import OUTBOX_BYTES, Channel, role
 from dshq_widget.runtime.slots import WeightSlots
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 LONGEST_GAP = 0.25
 """Longest time between two checks of the clock, in seconds, that is caught up."""
@@ -29,6 +32,10 @@ BUDGET_SECONDS = 0.05
 IDLE_SECONDS = 0.5
 QUALITY = 85
 """JPEG quality: no visible artefacts in line drawings (assumed)."""
+LEAST_QUALITY, QUALITY_STEP = 35, 25
+"""How far it is lowered for pictures that are too large, and by how much at a time (assumed)."""
+JPEG_BYTES = (OUTBOX_BYTES - (1 << 15)) // 4 * 3
+"""A picture's bytes before they become base64; the rest of its message has 32 kB."""
 
 
 @role
@@ -43,6 +50,20 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             show.advance()
     finally:
         show.env.close()
+
+
+def packed(image: Picture) -> str:
+    """A picture as JPEG in base64 that fits into a message: of lower quality if need be, and then smaller."""
+    quality = QUALITY
+    while True:
+        file = io.BytesIO()
+        image.save(file, "JPEG", quality=quality)
+        if file.tell() <= JPEG_BYTES:
+            return base64.b64encode(file.getvalue()).decode()
+        if quality > LEAST_QUALITY:
+            quality = max(quality - QUALITY_STEP, LEAST_QUALITY)
+        else:
+            image = image.resize((max(image.width // 2, 1), max(image.height // 2, 1)))
 
 
 class Show:
@@ -139,10 +160,9 @@ class Show:
         if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             gym_id = self.job["environment"]["id"]
             raise GymError(f"{gym_id} renders no frames in render_mode rgb_array, so there is nothing to show")
-        packed = io.BytesIO()
-        Image.fromarray(np.ascontiguousarray(picture, np.uint8)).save(packed, "JPEG", quality=QUALITY)
+        image = Image.fromarray(np.ascontiguousarray(picture, np.uint8))
         state = {"tick": self.tick, "score": self.score, "version": self.version, "playing": self.playing}
-        jpeg = base64.b64encode(packed.getvalue()).decode()
+        jpeg = packed(image)
         if self.channel.send({"type": "FRAME", **state, "events": self.events, "jpeg": jpeg}):
             self.events, self.fresh, self.ready = [], False, False
 

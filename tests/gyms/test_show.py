@@ -1,0 +1,42 @@
+"""What the page gets to see of an environment."""
+
+import base64
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dshq_widget.gyms.show import Show
+from dshq_widget.runtime.process import OUTBOX_BYTES, Channel
+
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+
+
+def frame_of(picture) -> tuple[dict, int]:
+    """The message with a picture, and its bytes as a process sends it."""
+    channel, lines = Channel.__new__(Channel), []
+    channel._outbox, channel.dropped = SimpleNamespace(waiting=0, put=lines.append), 0
+    sent = []
+    show = SimpleNamespace(tick=7, score=[0.0, 7], version=3, playing=True, events=[], fresh=True, ready=True)
+    show.env = SimpleNamespace(render=lambda: picture)
+    show.channel = SimpleNamespace(send=lambda message: sent.append(message) or channel.send(message))
+    Show.film(show)
+    assert not show.fresh and not show.ready
+    return sent[0], len(lines[0])
+
+
+def seen(frame):
+    return Image.open(io.BytesIO(base64.b64decode(frame["jpeg"])))
+
+
+@pytest.mark.parametrize(("size", "shown"), [((600, 800), (800, 600)), ((2400, 2400), None)], ids=str)
+def test_a_picture_full_of_detail_fits_into_a_message(size, shown):
+    noise = np.random.default_rng(1).integers(0, 256, (*size, 3), np.uint8)
+    frame, nbytes = frame_of(noise)
+    assert nbytes <= OUTBOX_BYTES and seen(frame).size == (shown or (1200, 1200))
+
+
+def test_a_plain_picture_is_sent_as_it_is():
+    frame, _ = frame_of(np.full((900, 1600, 3), 90, np.uint8))
+    assert seen(frame).size == (1600, 900) and seen(frame).getpixel((5, 5)) == (90, 90, 90)
