@@ -325,6 +325,7 @@ class OneProcess:
         from dshq_widget.runtime.supervisor import supervisor
 
         self._on_message, self._training = on_message, False
+        self._stuck_seconds: float | None = how.get("stuck_seconds")
         self.workers: list[Child] = []
         self.learner: Child = supervisor(os.getpid()).start(
             role,
@@ -338,12 +339,15 @@ class OneProcess:
 
     def _receive(self, _child: Child, message: Message) -> None:
         """A learner that starts or ends is silent for a while, because importing torch, or leaving a Ray cluster, holds
-        the interpreter lock; that is not reported.
+        the interpreter lock; that is not reported. One that is stuck is reported with the seconds that its run allows.
         """
         if message["type"] in ("PHASE", "STOPPED"):
             self._training = message.get("phase") == "training"
-        if self._training or message["type"] != "HEALTH":
+        if message["type"] != "HEALTH":
             self._on_message(self, message)
+        elif self._training:
+            allowed = {} if self._stuck_seconds is None else {"seconds": self._stuck_seconds}
+            self._on_message(self, {**message, **allowed})
 
     def send(self, message: Message) -> None:
         """Send a command to the learner."""

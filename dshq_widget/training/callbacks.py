@@ -42,6 +42,8 @@ class NewMetrics:
         self.function, self._name, self._watched, self._read, self._warn = function, name, watched, read, warn
         self._seen = self._chosen(read())
         self._said: set[str] = set()
+        self.reported: tuple[type[BaseException], ...] = (Exception, SystemExit)
+        """Exceptions that become a warning."""
 
     def __call__(self) -> Any:
         """What the function returned; None if nothing is new or it failed."""
@@ -54,7 +56,7 @@ class NewMetrics:
             return None
         try:
             return self.function(metrics)
-        except Exception as error:
+        except self.reported as error:
             said = " ".join(str(error).split())
             sentence = f"{self._name} failed: {type(error).__name__}: {said}; training is not affected"
             if sentence not in self._said:
@@ -111,6 +113,7 @@ class Callbacks:
         """A question that is asked once for each report, and answered by a bool; None where nothing is new."""
         asked = self._new_metrics(function, name, counts_update)
         asked.function = lambda metrics: bool(function(metrics))
+        asked.reported = (Exception,)  # it is asked on the caller's thread, which `sys.exit` is to end
         return asked
 
     def _new_metrics(self, function: Callable[[Metrics], Any], name: str, watched: Callable[[str], bool]) -> NewMetrics:

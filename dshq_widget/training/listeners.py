@@ -56,5 +56,5 @@ class Listeners:
                 self._called = self._due.pop(0)
             try:
                 self._called()
-            except Exception:
+            except BaseException:  # SystemExit, too: only this thread would end, and nobody be called any more
                 log.exception("a listener failed: %r", self._called)

@@ -14,6 +14,10 @@ RUNNING = ("starting", "training", "stopping")
 WARNING_SECONDS = 10.0
 """How long a warning stays in the status line."""
 SILENT = "the learner is not responding: press Stop, then Train, to continue from its last version"
+STUCK = (
+    "the learner has not got on for {seconds:.0f} s: if its environment is not just slow, press Stop, then Train, to "
+    "continue from the last version"
+)
 PAUSED_TEXT = (
     "learning is paused; the match keeps playing. Press Next update to learn once, or Resume learning to continue."
 )
@@ -37,6 +41,8 @@ class TrainingStatus:
         self.warned: list[Callable[[str], None]] = []
         """Called with the text of each warning."""
         self._phase_text, self._warned_at = "", 0.0
+        self._unwell = ""
+        """Said while the learner does not get on."""
         self._shortage = ""
         """Said while others leave the learner too little of the processors."""
 
@@ -70,7 +76,10 @@ class TrainingStatus:
         """Show a warning in the status line for a while, write it to the log and pass it to the listeners."""
         self.text, self._warned_at = sentence, time.monotonic()
         for listener in list(self.warned):
-            listener(sentence)
+            try:
+                listener(sentence)
+            except (Exception, SystemExit):  # on whatever thread warns, also the one that keeps the processes
+                log.exception("a listener for warnings failed: %r", listener)
         log.warning("%s: %s", self.name, sentence)
 
     def forget(self) -> None:
@@ -104,14 +113,26 @@ class TrainingStatus:
             if self.status == "training" and time.monotonic() - self._warned_at > WARNING_SECONDS:
                 self.text = self._quiet_text()
         elif kind == "HEALTH" and self.status == "training":
-            if message["health"] == "silent":
-                self.warn(SILENT)
-            elif self.text == SILENT:
+            said, self._unwell = self._unwell, unwell(message)
+            if self._unwell:
+                self.warn(self._unwell)
+            elif self.text == said:
                 self.text = self._quiet_text()
 
     def _quiet_text(self) -> str:
         """The status line of training while there is no warning to show."""
         return PAUSED_TEXT if self.held else self._shortage or self._phase_text
+
+
+def unwell(health: Mapping[str, Any]) -> str:
+    """A sentence about a learner that does not answer, or whose loop stands still for longer than its run allows; ""
+    for any other HEALTH. A run that allows no certain time is not judged: its updates may be long.
+    """
+    if health["health"] == "silent":
+        return SILENT
+    if health["health"] == "stuck" and "seconds" in health:
+        return STUCK.format(seconds=health["seconds"])
+    return ""
 
 
 def shortage(processors: float, takers: Mapping[str, float] | None) -> str:

@@ -1,5 +1,6 @@
 """What a trainer calls its user for: new metrics, new evaluations, and whether it is enough."""
 
+import sys
 import threading
 import time
 
@@ -106,3 +107,18 @@ def test_only_what_is_watched_and_new_is_told():
         now.clear()
         watch()
         assert len(heard) == 4, "nothing is told of what is forgotten"
+
+
+def test_a_callback_that_calls_exit_ends_no_other_calls():
+    heard, warned = [], []
+    with Trainer("bandit") as t:
+        t.on_warning(lambda text: (warned.append(text), sys.exit(3)))
+        t.on_change(lambda: sys.exit(3))
+        t.on_update(lambda metrics: sys.exit(3))
+        t.on_change(lambda: heard.append(t.config.gamma))
+        for gamma in (0.5, 0.25):
+            t._status.metrics = {"updates": int(4 * gamma)}
+            t.set_hyper(gamma=gamma)
+            until(lambda wanted=gamma: wanted in heard)
+        until(lambda: warned)
+    assert "SystemExit: 3; training is not affected" in warned[0]

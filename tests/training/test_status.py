@@ -1,5 +1,11 @@
 """What the status line says of a learner that has too little, or that does not answer."""
 
+from types import SimpleNamespace
+
+import pytest
+
+from dshq_widget.algorithms.algorithm import OneProcess
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.training.status import TrainingStatus, shortage
 
 
@@ -31,6 +37,31 @@ def test_only_a_silent_learner_is_said_to_be_silent_and_only_while_it_is():
     assert status.text.startswith("the learner is not responding: press Stop")
     status.receive({"type": "HEALTH", "health": "running"})
     assert status.text == "training on 1 thread"
+
+
+def test_a_loop_that_stands_still_is_said_where_the_run_says_how_long_is_too_long():
+    """A learner's update may be long; one that steps an environment of somebody's has a limit."""
+    status = training()
+    status.receive({"type": "HEALTH", "health": "stuck"})
+    assert status.text == "training on 1 thread"
+    status.receive({"type": "HEALTH", "health": "stuck", "seconds": 60.0})
+    assert status.text.startswith("the learner has not got on for 60 s: if its environment is not just slow")
+    status.receive({"type": "HEALTH", "health": "running"})
+    assert status.text == "training on 1 thread"
+
+
+@pytest.mark.parametrize(("how", "said"), [({"stuck_seconds": 60.0}, {"seconds": 60.0}), ({}, {})], ids=str)
+def test_a_run_says_how_long_its_loop_may_stand_still(monkeypatch, how, said):
+    nobody = SimpleNamespace(start=lambda *_, **__: None)
+    monkeypatch.setattr("dshq_widget.runtime.supervisor.supervisor", lambda pid: nobody)
+    heard = []
+    run = OneProcess("a:b", {}, TrainConfig(), None, {}, lambda _, message: heard.append(message), None, **how)
+    stuck = {"type": "HEALTH", "health": "stuck"}
+    run._receive(None, stuck)
+    assert heard == [], "it only starts"
+    run._receive(None, {"type": "PHASE", "phase": "training"})
+    run._receive(None, stuck)
+    assert heard[1:] == [stuck | said]
 
 
 def test_a_run_that_ends_well_ends_with_no_such_word():
