@@ -85,7 +85,14 @@ def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> lis
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Settings for the page; dicts are sent as the text that a user would type."""
     pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
-    return {**values} | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
+    written = {key: ",".join(f"{name}={_digits(n)}" for name, n in table.items()) for key, table in pairs.items()}
+    return {**values} | written
+
+
+def _digits(number: float) -> str:
+    """As many as the number has, so that the page knows what a person typed when it comes back."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
 
 
 def policy(given: Any, bare: bool = False) -> dict[str, Any]:

@@ -143,7 +143,7 @@ export function readWeights(text: string): Record<string, number> {
   return Object.fromEntries(pairs);
 }
 
-/** The same backwards: those that differ from the drill's own, with the six digits that the kernel keeps. */
+/** The same backwards: those that differ from the drill's own, with six digits. */
 export function writeWeights(terms: Terms, weights: Weights): string {
   const changed = terms.filter((term) => weightOf(term, weights) !== term.weight);
   return changed.map((term) => `${term.name}=${Number(weightOf(term, weights).toPrecision(6))}`).join(",");

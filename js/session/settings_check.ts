@@ -2,7 +2,7 @@
 import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../contract/protocol";
 
 /**
- * A value as the trait keeps it, or an Error that says what was wanted: the page's short form of contract/setting.py.
+ * A value as the trait keeps it, tables as `a=1,b=2`, or an Error that says what was wanted: the page's short form of contract/setting.py.
  * `names` are those that a table may have.
  */
 export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchemaEntry | undefined, names: readonly string[] = []): ConfigValue {
@@ -41,11 +41,13 @@ export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchem
       const pairs = pairsIn(String(value));
       const unknown = pairs.find(([name]) => !names.includes(name));
       if (unknown) throw wanted(`among ${names.join(", ")}`);
-      const numbers = pairs.map(([, one]) => number(one, "names with numbers, like a=1,b=2"));
-      if (entry.kind === "shares" && (numbers.some((one) => one < 0) || Math.abs(numbers.reduce((sum, one) => sum + one, 0) - 1) > 1e-3)) {
+      const table = [...new Map(pairs.map(([name, one]) => [name, number(one, "names with numbers, like a=1,b=2")]))];
+      const shares = entry.kind === "shares";
+      if (shares && (table.some(([, one]) => one < 0) || Math.abs(table.reduce((sum, [, one]) => sum + one, 0) - 1) > 1e-3)) {
         throw wanted("shares that add to 1, like self=.75,random=.25");
       }
-      return String(value);
+      const kept = shares ? table.filter(([, one]) => one > 0) : table; // as the kernel keeps them
+      return kept.map(([name, one]) => `${name}=${one}`).join(",");
     }
     default:
       throw new Error(`${key} cannot be changed in the page.`);

@@ -43,4 +43,6 @@ def test_what_is_no_panel_is_one_sentence(value, sentence):
 def test_settings_travel_as_a_person_would_type_them():
     typed = page_protocol.typed({"opponents": {"self": 0.75, "random": 0.25}, "hidden_sizes": [64], "pace": 0.0})
     assert typed == {"opponents": "self=0.75,random=0.25", "hidden_sizes": [64], "pace": 0.0}
+    exact = {"reward_weights": {"goal": 0.123456789, "approach": 1 / 3}}
+    assert page_protocol.typed(exact) == {"reward_weights": f"goal=0.123456789,approach={1 / 3}"}
     assert page_protocol.settings_in({"type": "NEXT_UPDATE", "epochs": 2}) == {"epochs": 2}

@@ -171,7 +171,7 @@ export function parse(
   const text = input.value.trim();
   if (WIDE_KINDS.includes(entry.kind)) {
     try {
-      checkSetting(key, text, entry, names);
+      return { value: checkSetting(key, text, entry, names), problem: "" };
     } catch (error) {
       return { value: null, problem: (error as Error).message };
     }

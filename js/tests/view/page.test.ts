@@ -139,17 +139,31 @@ describe("training", () => {
 
   it("sends Train with what was changed, then Stop and Reset", () => {
     change("learning_rate", "1e-3");
-    change("hidden_sizes", "32, 32");
+    change("hidden_sizes", "32x32");
+    change("opponents", "self=.5, chaser=.5,");
     expect(model.sentOf("SET_HYPER")).toEqual([]);
     control("Train").click();
-    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", learning_rate: 0.001, hidden_sizes: "32, 32" }]);
-    model.set("config", { ...config, values: { ...config.values, learning_rate: 0.001, hidden_sizes: [32, 32] } });
+    expect(model.sentOf("START_TRAINING")).toEqual([
+      { type: "START_TRAINING", learning_rate: 0.001, hidden_sizes: [32, 32], opponents: "self=0.5,chaser=0.5" },
+    ]);
+    model.set("config", { ...config, values: { ...config.values, learning_rate: 0.001, hidden_sizes: [32, 32], opponents: "self=0.5,chaser=0.5" } });
+    expect(root.querySelectorAll("[data-drafted]"), "the kernel has them").toHaveLength(0);
     model.set("status", "training");
     control("Stop").click();
     control("Forget everything").click();
     model.set("status", "stopped");
     control("Train").click();
     expect(model.sent.slice(-3)).toEqual([{ type: "STOP_TRAINING" }, { type: "RESET_TRAINER" }, { type: "START_TRAINING" }]);
+  });
+
+  it("forgets a change that is taken back before Train", () => {
+    change("hidden_sizes", "32");
+    change("epochs", "2");
+    expect(root.querySelectorAll("[data-drafted]")).toHaveLength(2);
+    change("hidden_sizes", "64 x 64");
+    expect(root.querySelectorAll("[data-drafted]")).toHaveLength(1);
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", epochs: 2 }]);
   });
 
   it("sends a change at once while training, unless it needs a restart", () => {

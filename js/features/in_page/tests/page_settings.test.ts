@@ -12,7 +12,9 @@ describe("a hyper-parameter that was changed in the page", () => {
     ["clip_value", "true", entry("bool"), true],
     ["activation", "relu", entry("choice", { choices: ["tanh", "relu"] }), "relu"],
     ["hidden_sizes", "32, 64", entry("sizes", { min: 1, max: 1024 }), [32, 64]],
-    ["opponents", "self=.75, random=.25", entry("shares", { min: 0, max: 1 }), "self=.75, random=.25"],
+    ["opponents", "self=.75, random=.25,", entry("shares", { min: 0, max: 1 }), "self=0.75,random=0.25"],
+    ["opponents", "random=0, self=1", entry("shares", { min: 0, max: 1 }), "self=1"],
+    ["hidden_sizes", "32x64", entry("sizes", { min: 1, max: 1024 }), [32, 64]],
   ])("%s = %s is taken", (key, value, kind, wanted) => {
     expect(checkSetting(key, value, kind, ["self", "random"])).toEqual(wanted);
   });
