@@ -2,6 +2,8 @@
  * Messages between the page and its trainer, a worker (js/trainer/worker.ts), after `kernel_to_learner` and `learner_to_kernel` of
  * contract/protocol.py. Runs travel as the bytes of `.dshq` files: only the worker reads and writes them.
  */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Activation, ConfigValue, DrillSpec, LeagueRow, MetricsRow, Success } from "./protocol";
 
 /** A trait's or a file's hyper-parameters: tables as text or as objects. */
@@ -20,6 +22,9 @@ export interface TrainedPolicy {
   activation: Activation;
   weights: Float32Array; // flat
 }
+
+/** How often side 0 wins from a scene; `key` is `sceneKey` of it. */
+export type Measured = Success & { key: string };
 
 export type ToTrainer =
   | {
@@ -51,17 +56,23 @@ export type ToTrainer =
   | { type: "READ"; spec: DrillSpec; file: Uint8Array; name: string }; // answered by FILE
 
 export type FromTrainer =
+  | { type: "BEAT" } // it rests, and is there
   | { type: "PHASE"; text: string } // it trains, and where; again when that changes
   | ({ type: "POLICY" } & TrainedPolicy)
   | { type: "METRICS"; values: MetricsRow }
   | { type: "LEAGUE"; rows: LeagueRow[] }
-  | { type: "SCENES"; rows: Success[] } // in the order of the scenes
+  | { type: "SCENES"; rows: Measured[] }
   | { type: "WARNING"; text: string }
   | { type: "SAVED"; version: number; file: Uint8Array }
   | { type: "STOPPED"; version: number; file: Uint8Array }
   | { type: "FILE"; exact: boolean; policy: TrainedPolicy; values: Values; metrics: MetricsRow; scenes: Uint32Array[] }
   /** `exact`: it was trained with these rules, so a run may continue where the file ends. */
   | { type: "FAILED"; text: string };
+
+/** A scene's key in messages, equal for equal places and speeds: `key_of` of dshq_widget/learning/scenes.py. */
+export function sceneKey(words: Uint32Array): string {
+  return bytesToHex(sha256(new Uint8Array(words.buffer, words.byteOffset, words.byteLength))).slice(0, 12);
+}
 
 /** A trainer as it travels: the worker's code, both modules, and the rules for WebGPU, "" where there are none. */
 export interface TrainerPackage {

@@ -51,6 +51,7 @@ export class Run implements Steered {
   private tally = new Tally(0);
   private stopping = false;
   private wake: (() => void) | null = null;
+  private beaten = Number.NEGATIVE_INFINITY; // ms, when it last said that it rests
   private place = ""; // where it trains, as the page was told
   private readonly layers: readonly number[];
   private readonly pace: Pace;
@@ -311,6 +312,10 @@ export class Run implements Steered {
     const now = performance.now();
     if (this.tally.updates && seconds > RUN.report_seconds) this.report(now);
     if (this.pace.paused) this.tally.began = now; // there is no rate while paused
+    if (now - this.beaten >= SIGN_OF_LIFE_MS) {
+      this.beaten = now;
+      this.post({ type: "BEAT" });
+    }
     await new Promise<void>((resolve) => {
       this.wake = resolve;
       setTimeout(resolve, Math.min(1000 * seconds, SIGN_OF_LIFE_MS));

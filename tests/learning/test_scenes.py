@@ -5,10 +5,8 @@ import pytest
 
 from dshq_kernels.network.mlp import pack
 from dshq_kernels.play.rollout import KEPT_WORDS, Player, Rollouts, Samples, opponent_kind, play_matches
-from dshq_widget import drills
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.learning.scene_evaluation import MATCHES, SceneEvaluation
 from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places
 from dshq_widget.learning.worker import make_rollouts, unpack
@@ -16,31 +14,13 @@ from dshq_widget.policy import checkpoint, network
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until
+from tests.harness.games.ball_scenes import BALL, OPEN_GOAL, OWN_GOAL, SPEC, state
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
 __all__ = ["bundle", "make"]
 
-BALL = compile_drill(drills.get("ball"))
-SPEC = BALL.spec
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "pace": 40_000.0}
-
-
-def state(**fields) -> bytes:
-    """A Ball Drill's state: the start of a match, with `field` or `field_index` replaced."""
-    tile = BALL.game().new(1, seed=3)
-    for name, value in fields.items():
-        base, _, index = name.rpartition("_")
-        if index.isdigit():
-            tile[base][0, int(index), 0] = value
-        else:
-            tile[name][0, ..., 0] = value
-    return tile.view(np.uint32).reshape(-1, 16)[:, 0].astype("<u4").tobytes()
-
-
-OPEN_GOAL = state(ball_px=3.3, ball_py=0.0, ball_vx=3.0, ball_vy=0.0, p_px_0=2.6, p_px_1=-3.0, p_py_1=2.0)
-"""The ball rolls into orange's goal: blue wins whatever anybody does."""
-OWN_GOAL = state(ball_px=-3.3, ball_py=0.0, ball_vx=-3.0, ball_vy=0.0, p_px_0=2.6, p_px_1=3.0, p_py_1=2.0)
 
 
 def small_rollouts(seed: int = 0) -> tuple[Rollouts, Samples, np.ndarray]:
@@ -240,8 +220,8 @@ def test_a_page_adds_and_removes_scenes_and_harms_nothing(make):
     say(type="DRILL_SCENE", state=OPEN_GOAL.hex(), rules_hash=BALL.rules_hash)
     [row] = until(lambda: w.scenes)
     assert row["places"][0] == [pytest.approx(3.3), 0.0]
-    for state in (None, "", "zz", "00" * 3, OPEN_GOAL.hex() + "00", OPEN_GOAL, ["00"], "0" * 5_000_000, "\0" * 280):
-        say(type="DRILL_SCENE", state=state, rules_hash=BALL.rules_hash)
+    for bad in (None, "", "zz", "00" * 3, OPEN_GOAL.hex() + "00", OPEN_GOAL, ["00"], "0" * 5_000_000, "\0" * 280):
+        say(type="DRILL_SCENE", state=bad, rules_hash=BALL.rules_hash)
     say(type="DRILL_SCENE", state=OWN_GOAL.hex(), rules_hash="of other rules")
     say(type="DRILL_SCENE")
     for key in (None, "", row["key"][:-1], {"a": 1}, 7):

@@ -13,7 +13,9 @@ from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.games import OwnGames
+from dshq_widget.learning.scenes import parse
 from dshq_widget.policy.network import PolicySpec
+from tests.harness.games.ball_scenes import OPEN_GOAL, OWN_GOAL
 from tests.harness.typescript import run
 from tests.harness.wasm_host import fuses
 
@@ -52,6 +54,7 @@ RUNS = {
         "ball",
         {"memory": 20, "hidden_sizes": (32,), "opponents": {"self": 0.5, "chaser": 0.5}, "priority_alpha": 0.5},
     ),
+    "scenes": ("ball", {"scene_share": 0.9}),
     "a grid": ("maze", {"num_envs": 32}),
     "pairs": ("binpack", {"num_envs": 32}),
 }
@@ -83,6 +86,9 @@ def test_updates_are_the_same(name, relaxed):
         normalizer=Normalizer(spec, config.normalize_observations, config.normalize_rewards),
     )
     games = OwnGames(drill, config, 1)
+    scenes = np.stack([parse(drill.spec, state) for state in (OPEN_GOAL, OWN_GOAL)]) if name == "scenes" else []
+    if len(scenes):
+        games.practise(scenes)
     found = run(
         SOURCE,
         {
@@ -92,6 +98,7 @@ def test_updates_are_the_same(name, relaxed):
             "values": config.to_json(),
             "weights": packed(learner.blob().tobytes()),
             "updates": UPDATES,
+            "scenes": [packed(scene.astype("<u4").tobytes()) for scene in scenes],
         },
         *(["--experimental-wasm-relaxed-simd"] if relaxed else []),
     )

@@ -15,10 +15,12 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.league.league import League
+from dshq_widget.learning.scenes import key_of, parse
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol
+from tests.harness.games.ball_scenes import OPEN_GOAL, OWN_GOAL
 from tests.harness.typescript import run
 from tests.harness.wasm_host import fuses
 
@@ -27,8 +29,10 @@ SMALL = {"num_envs": 64, "rollout_length": 16, "minibatch_size": 512, "hidden_si
 pytestmark = pytest.mark.slow  # the learner's module is compiled for half a minute, if it is not cached
 
 
-def page(drill, config, updates, file=b"", relaxed=True, scenes=()):
-    """A run in Node that began untrained or from a file; what it said, and its own file."""
+def page(drill, config, updates, file=b"", relaxed=True, scenes=(), paused=0):
+    """A run in Node that began untrained or from a file, after so many milliseconds at rest; what it said, and its own
+    file.
+    """
     found = run(
         SOURCE,
         {
@@ -39,6 +43,7 @@ def page(drill, config, updates, file=b"", relaxed=True, scenes=()):
             "file": base64.b64encode(file).decode(),
             "updates": updates,
             "scenes": [base64.b64encode(scene).decode() for scene in scenes],
+            "paused": paused,
         },
         *(["--experimental-wasm-relaxed-simd"] if relaxed else []),
     )
@@ -120,13 +125,30 @@ def test_python_trains_on_from_the_pages_file(tmp_path, name):
 
 
 def test_scenes_are_practised_and_measured():
+    drill, config = setting("ball", {"scene_share": 0.9})
+    scenes = np.stack([parse(drill.spec, state) for state in (OPEN_GOAL, OWN_GOAL)])
+    packed = [scene.astype("<u4").tobytes() for scene in scenes]
+    found, file = page(drill, config, 2, scenes=packed)
+    rows = [(row["key"], row["share"]) for row in found["measured"]["rows"]]
+    assert rows == [(key_of(scenes[0]), 1.0), (key_of(scenes[1]), 0.0)]
+    assert all(row["version"] >= 1 for row in found["measured"]["rows"])
+    saved = checkpoint.decode(file)
+    assert np.array_equal(saved.state["train.scenes"], scenes)
+
+    python = Python(drill, config, saved)
+    python.games.practise(scenes)
+    for _ in range(3):
+        python.update()
+    further = checkpoint.decode(page(drill, config, 3, file, scenes=packed)[1])
+    if fuses(drill):
+        assert further.state["train.tiles"].tobytes() == python.games.rollouts.tiles.tobytes()
+    np.testing.assert_allclose(further.weights, python.learner.blob(), atol=5e-4)
+
+
+def test_a_run_that_rests_says_that_it_is_there():
     drill, config = setting("approach")
-    game = drill.game()
-    words = game.words(game.new(1, 3))[0].astype("<u4")
-    found, file = page(drill, config, 2, scenes=[words.tobytes()])
-    (row,) = found["measured"]["rows"]
-    assert 0 <= row["share"] <= 1 and row["version"] >= 1
-    assert checkpoint.decode(file).state["train.scenes"].tolist() == [words.tolist()]
+    assert "BEAT" not in page(drill, config, 1)[0]["kinds"]
+    assert 1 <= page(drill, config, 1, paused=1200)[0]["kinds"].count("BEAT") <= 3  # twice a second
 
 
 def test_numbers_that_are_not_finite_are_reported_and_mended():

@@ -169,6 +169,8 @@ def test_only_the_page_that_trains_is_heard(page):
         {"type": "METRICS", "values": 3},
         {"type": "LEAGUE", "rows": [{"name": "v1"}]},
         {"type": "SCENES", "rows": "none"},
+        {"type": "SCENES", "rows": [{"share": 0.5, "version": 3}]},
+        {"type": "SCENES", "rows": [{"key": ["01"], "share": 0.5, "version": 3}]},
         {"type": "FILE", "part": 0, "parts": 1, "ended": True},
         {"type": "NONSENSE"},
         None,
@@ -197,6 +199,22 @@ def test_a_league_of_the_page_is_shown(page):
     rows = [{**rated, **snapshot}, {"name": "random", "pinned": True, "against": {}, **rated}]
     page.learner({"type": "LEAGUE", "rows": rows})
     until(lambda: [row["name"] for row in page.widget.league] == ["v3", "random"])
+
+
+def test_results_on_scenes_go_by_the_scene(make):
+    page = FakePage(make("ball", engine="page", seed=4))
+    trainer = page.widget._trainer
+    bytes_of = [trainer.drill.game().new(1, seed=k).view(np.uint32).reshape(-1, 16)[:, 0].tobytes() for k in range(3)]
+    keys = [trainer.add_scene(state) for state in bytes_of[:2]]
+    page.widget.train()
+    page.begin()
+    rows = [{"key": key, "share": k / 4, "version": 1} for k, key in enumerate(keys, 1)]
+    trainer.remove_scene(keys[0])
+    trainer.add_scene(bytes_of[2])
+    page.learner({"type": "SCENES", "rows": rows})
+    until(lambda: page.widget.scenes and page.widget.scenes[0]["now"])
+    assert [row["before"] for row in page.widget.scenes] == [{"share": 0.5, "version": 1}, None]
+    assert page.widget.status == "training"
 
 
 def test_a_server_does_not_count_what_a_page_trains(make, monkeypatch):

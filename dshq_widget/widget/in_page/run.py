@@ -138,7 +138,7 @@ class PageRun:
         elif kind == "LEAGUE":
             self._say({"type": "LEAGUE", "rows": _league(message.get("rows"))})
         elif kind == "SCENES":
-            self._say({"type": "SCENES", "rows": self._measured_scenes(message.get("rows"))})
+            self._say({"type": "SCENES", "rows": _measured_scenes(message.get("rows"))})
         elif kind == "WARNING":
             self._say({"type": "WARNING", "text": _text(message)})
         elif kind == "FILE":
@@ -189,17 +189,6 @@ class PageRun:
             self._until_solved = False
             self.send({"type": "STOP"})
 
-    def _measured_scenes(self, rows: Any) -> list[dict[str, Any]]:
-        """The results on the scenes, in their order; none where scenes have come or gone meanwhile."""
-        if not isinstance(rows, list) or not all(
-            isinstance(row, dict) and is_finite(row.get("share")) and type(row.get("version")) is int for row in rows
-        ):
-            raise ValueError("a page's SCENES needs rows with a share and a version")
-        scenes = self._ends.trainer.scenes
-        if len(rows) != len(scenes):
-            return []
-        return [{**row, "key": scene["key"]} for row, scene in zip(rows, scenes, strict=True)]
-
     def _file(self, message: Mapping[str, Any], buffers: Any) -> None:
         """A part of the run as a file. After the last one it is written to where it was asked for; one that `ended` the
         run answers all that asked, and is the autosave, too.
@@ -227,6 +216,19 @@ class PageRun:
 
 def _text(message: Mapping[str, Any]) -> str:
     return str(message.get("text"))[:MOST_TEXT]
+
+
+def _measured_scenes(rows: Any) -> list[dict[str, Any]]:
+    """The results on scenes, some of which may have gone meanwhile; raises ValueError."""
+    if not isinstance(rows, list) or not all(map(_is_measured, rows)):
+        raise ValueError("a page's SCENES needs rows with a key, a share and a version")
+    return rows
+
+
+def _is_measured(row: Any) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("key"), str):
+        return False
+    return is_finite(row.get("share")) and type(row.get("version")) is int
 
 
 def _league(rows: Any) -> list[dict[str, Any]]:

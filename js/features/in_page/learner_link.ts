@@ -133,6 +133,9 @@ export class LearnerLink {
 
   private hear(message: FromTrainer): void {
     switch (message.type) {
+      case "BEAT": // a browser holds back the timers of a page that is not seen, but not a worker's
+        this.beat();
+        return;
       case "PHASE":
         this.keeper?.begin();
         this.say(message);

@@ -1,5 +1,6 @@
 /** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes.py. */
 import type { DrillSpec, SceneRow, Success } from "../../contract/protocol";
+import { type Measured, sceneKey } from "../../contract/training";
 
 const MOST_SCENES = 8;
 const HEAD = ["rng_key", "rng_count", "practice", "ticks"]; // what a scene does not fix
@@ -9,7 +10,7 @@ export class SceneList {
 
   constructor(private readonly spec: DrillSpec) {}
 
-  /** Adds a game's state, its bytes in hex. Throws an Error of one sentence. */
+  /** Adds a game's state, its bytes in hex, if it is not there. Throws an Error of one sentence. */
   add(state: string): void {
     this.put(wordsOf(state));
   }
@@ -28,10 +29,12 @@ export class SceneList {
     for (const words of scenes) this.put(words);
   }
 
-  /** A trainer's results, in the order of the scenes. */
-  measured(found: readonly Success[]): void {
-    for (const [k, scene] of [...this.scenes.values()].entries()) {
-      scene.now = found[k] ?? scene.now;
+  /** A trainer's results; those on scenes that are gone are left out. */
+  measured(found: readonly Measured[]): void {
+    for (const { key, share, version } of found) {
+      const scene = this.scenes.get(key);
+      if (!scene) continue;
+      scene.now = { share, version };
       scene.before ??= scene.now;
     }
   }
@@ -49,8 +52,9 @@ export class SceneList {
     if (words.length !== size) throw new Error(`A scene of ${this.spec.name} has ${size} words, got ${words.length}.`);
     const scene = words.slice();
     for (const name of HEAD) scene.fill(0, this.at(name), this.at(name) + 1);
-    const key = [...scene].map((word) => word.toString(36)).join("."); // equal for equal places and speeds
-    if (!this.scenes.has(key) && this.scenes.size >= MOST_SCENES) throw new Error(`The limit of ${MOST_SCENES} scenes is reached: remove one first.`);
+    const key = sceneKey(scene); // equal for equal places and speeds
+    if (this.scenes.has(key)) return;
+    if (this.scenes.size >= MOST_SCENES) throw new Error(`The limit of ${MOST_SCENES} scenes is reached: remove one first.`);
     this.scenes.set(key, { words: scene, before: null, now: null });
   }
 

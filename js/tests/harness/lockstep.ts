@@ -17,18 +17,20 @@ interface Order {
   values: Values;
   weights: string; // f32, base64
   updates: number;
+  scenes: string[]; // base64 of each
 }
 
 const bytes = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 const text = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
 
 /** What each update began with, said and led to. */
-export default async function lockstep({ spec, learner, drill, values, weights, updates }: Order): Promise<unknown> {
+export default async function lockstep({ spec, learner, drill, values, weights, updates, scenes }: Order): Promise<unknown> {
   const modules = await Modules.load(spec, { learner: bytes(learner), drill: bytes(drill) });
   const settings = readSettings(values);
   const plan = makePlan(layersOf(spec, settings), settings.activation, settings.separate_value_net);
   const learning = new Learner(modules, plan, settings, new Float32Array(bytes(weights)));
   const games = new Rollouts(modules, plan, learning.planBlock, settings);
+  games.practise(scenes.map((scene) => new Uint32Array(bytes(scene))));
   const tiles = () => games.state()["train.tiles"]!.data as Uint8Array;
   const begin = text(tiles());
   const rows: unknown[] = [];

@@ -13,12 +13,13 @@ interface Order {
   file: string; // "": begin untrained
   updates: number;
   scenes: string[];
+  paused: number; // ms that it begins with, at rest
 }
 
 const bytes = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** What it said, and the file at its end. */
-export default async function pageRun({ spec, learner, drill, values, file, updates, scenes }: Order): Promise<unknown> {
+export default async function pageRun({ spec, learner, drill, values, file, updates, scenes, paused }: Order): Promise<unknown> {
   const said: FromTrainer[] = [];
   const modules = await Modules.load(spec, { learner: bytes(learner).buffer, drill: bytes(drill).buffer });
   let left = updates;
@@ -33,10 +34,11 @@ export default async function pageRun({ spec, learner, drill, values, file, upda
     file: given,
     policy: null,
     metrics: given ? (given.metrics as Record<string, number>) : {},
-    paused: false,
+    paused: paused > 0,
     asked: 0,
     scenes: words,
   });
+  if (paused > 0) setTimeout(() => run.receive({ type: "RESUME_TRAINING" }), paused);
   await run.train();
   const kinds = said.map(({ type }) => type);
   const metrics = said.filter((message) => message.type === "METRICS").at(-1);

@@ -1,5 +1,6 @@
 /** Plays arranged scenes at intervals and says how often side 0 wins from each: dshq_widget/learning/scene_evaluation.py. */
-import type { DrillSpec, Success } from "../../contract/protocol";
+import type { DrillSpec } from "../../contract/protocol";
+import { type Measured, sceneKey } from "../../contract/training";
 import { type Tensors, tensor } from "../files/tensors";
 import type { Play, Post } from "../parts";
 import { kindOf } from "./opponents";
@@ -40,7 +41,10 @@ export class ScenePractice {
     const player = { kind: POLICY, weights };
     const scripted = this.spec.baselines[0];
     const other = { kind: scripted ? kindOf(scripted, this.spec) : RANDOM };
-    const rows: Success[] = this.scenes.map((scene) => ({ share: this.play(player, other, MATCHES, this.seed, scene).wins / MATCHES, version }));
+    const rows: Measured[] = this.scenes.map((scene) => {
+      const { wins } = this.play(player, other, MATCHES, this.seed, scene);
+      return { key: sceneKey(scene), share: wins / MATCHES, version };
+    });
     this.post({ type: "SCENES", rows });
     this.playedAt = performance.now();
     this.pause = Math.max(PAUSE_MS, (this.playedAt - begin) / MOST_SHARE);

@@ -111,7 +111,16 @@ test("files go to the kernel where it asked for them, and at the end with the la
 test("a page that leaves says so, one that cannot train says why, and one that is quiet shows that it is there", async () => {
   const learner = await begin();
   await vi.advanceTimersByTimeAsync(2000);
-  expect(spoken().filter(({ type }) => type === "BEAT").length).toBeGreaterThan(0);
+  const beats = () => spoken().filter(({ type }) => type === "BEAT").length;
+  expect(beats()).toBeGreaterThan(0);
+  const [before, now] = [beats(), performance.now()];
+  const clock = vi.spyOn(performance, "now");
+  for (let k = 1; k <= 10; k++) {
+    clock.mockReturnValue(now + 500 * k); // no timer of the page: one that is not seen has hardly any
+    learner.says({ type: "BEAT" });
+  }
+  clock.mockRestore();
+  expect(beats() - before, "one a second").toBe(5);
   dispatchEvent(new Event("pagehide"));
   expect([spoken().at(-1), learner.ended]).toEqual([{ type: "LEFT" }, true]);
 

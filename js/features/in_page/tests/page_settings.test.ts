@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigSchemaEntry, DrillSpec } from "../../../contract/protocol";
+import { sceneKey } from "../../../contract/training";
 import { checkSetting } from "../../../session/settings_check";
 import { SceneList } from "../scene_list";
 
@@ -57,25 +58,45 @@ function state(x: number, key = 7): string {
   return [...new Uint8Array(words.buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+const shares = (scenes: SceneList) => scenes.rows.map(({ before, now }) => [before?.share, now?.share]);
+
 describe("arranged scenes", () => {
-  it("are the same scene whatever their generator, with results in their order", () => {
+  it("are the same scene whatever their generator, with the results on each", () => {
     const scenes = new SceneList(SPEC);
     scenes.add(state(1.5, 7));
     scenes.add(state(1.5, 8));
     scenes.add(state(-2));
     expect(scenes.rows.map(({ places }) => places)).toEqual([[[1.5, 1.5]], [[-2, -2]]]);
     expect(scenes.words.map((words) => words[0])).toEqual([0, 0]);
+    const [first, second] = scenes.words.map(sceneKey);
     scenes.measured([
-      { share: 0.1, version: 1 },
-      { share: 0.2, version: 1 },
+      { key: first!, share: 0.1, version: 1 },
+      { key: second!, share: 0.2, version: 1 },
     ]);
-    scenes.measured([{ share: 0.5, version: 9 }]);
-    expect(scenes.rows.map(({ before, now }) => [before?.share, now?.share])).toEqual([
+    scenes.measured([{ key: first!, share: 0.5, version: 9 }]);
+    expect(shares(scenes)).toEqual([
       [0.1, 0.5],
       [0.2, 0.2],
     ]);
+    scenes.add(state(1.5, 9)); // it is there
+    expect(shares(scenes)).toEqual([
+      [0.1, 0.5],
+      [0.2, 0.2],
+    ]);
+  });
+
+  it("have no part in the results on one that was removed while those were under way", () => {
+    const scenes = new SceneList(SPEC);
+    for (const x of [1, 2, 3]) scenes.add(state(x));
+    const under = scenes.words.map((words, k) => ({ key: sceneKey(words), share: k / 10, version: 1 }));
     scenes.remove(scenes.rows[0]!.key);
-    expect(scenes.rows).toHaveLength(1);
+    scenes.add(state(4));
+    scenes.measured(under);
+    expect(shares(scenes)).toEqual([
+      [0.1, 0.1],
+      [0.2, 0.2],
+      [undefined, undefined],
+    ]);
   });
 
   it("are at most eight, and whole", () => {
