@@ -16,11 +16,7 @@ export const charts: Panel = { parts: { tab: build } };
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const cursor = `dshq-${session.id}-${serial++}`;
-  const own = session.model.get("config")?.algorithm?.curves;
-  const spec = session.model.get("drill")?.spec;
-  const leading = leadingOf(spec);
-  const figures = curvesOf(spec, own).map((curve, k) => new Figure(curve, cursor, k === 0));
-  const elements = figures.map((figure) => figure.element);
+  const figures: Figure[] = [];
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
   const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());
   const table = buildToggle("chart-table", "Table: the points as numbers, in the place of the curves", () => {
@@ -28,9 +24,22 @@ function build(view: PanelView): HTMLElement {
     refresh();
   });
   const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, ...buildExports(session, figures));
-  const lead = h("div", { class: "curves lead" }, ...elements.slice(0, leading));
-  const grid = h("div", { class: "curves" }, ...elements.slice(leading));
+  const [lead, grid] = [h("div", { class: "curves lead" }), h("div", { class: "curves" })];
   const more = h("details", { class: "fold" }, foldHandle("more-curves"), tools, grid);
+
+  let terms = "";
+  const buildFigures = () => {
+    const spec = session.model.get("drill")?.spec;
+    terms = termsOf(session);
+    const curves = curvesOf(spec, session.model.get("config")?.algorithm?.curves);
+    for (const figure of figures.splice(0)) figure.dispose();
+    figures.push(...curves.map((curve, k) => new Figure(curve, cursor, k === 0)));
+    for (const figure of figures) figure.asTable(pressed(table));
+    const elements = figures.map((figure) => figure.element);
+    lead.replaceChildren(...elements.slice(0, leadingOf(spec)));
+    grid.replaceChildren(...elements.slice(leadingOf(spec)));
+  };
+  buildFigures();
 
   const draw = (figure: Figure) => figure.draw(session.history.rows, axis.value, pressed(log));
   const redraw = new Redraw(figures, draw, [lead, grid], signal);
@@ -48,9 +57,16 @@ function build(view: PanelView): HTMLElement {
     redraw.mark();
   };
 
+  const rebuild = () => {
+    buildFigures();
+    redraw.forget();
+    refresh();
+  };
+
   const size = new ResizeObserver(refresh);
   for (const part of [lead, grid]) size.observe(part);
   session.events.on("history", grow, signal);
+  session.events.on("drill", () => terms !== termsOf(session) && rebuild(), signal);
   axis.addEventListener("change", refresh);
   document.addEventListener("visibilitychange", refresh, { signal });
   view.themed(refresh);
@@ -63,6 +79,11 @@ function build(view: PanelView): HTMLElement {
   return h("section", { class: "charts", "aria-label": "Learning curves" }, lead, more);
 }
 let serial = 0;
+
+/** Names of the reward's terms: a reward of one's own is another one, with a curve. */
+function termsOf({ model }: PanelSession): string {
+  return (model.get("drill")?.spec.terms ?? []).map(({ name }) => name).join();
+}
 
 function pressed(toggle: HTMLElement): boolean {
   return toggle.getAttribute("aria-pressed") === "true";

@@ -30,6 +30,11 @@ export class Redraw {
     signal.addEventListener("abort", end, { once: true });
   }
 
+  /** The curves are other ones. */
+  forget(): void {
+    this.behind.clear();
+  }
+
   /** Every curve has new points. */
   mark(): void {
     for (const figure of this.figures) this.behind.add(figure);

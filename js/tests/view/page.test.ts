@@ -204,6 +204,20 @@ describe("training", () => {
     expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toEqual(["82%", "1.05M", "9", "1:01"]);
   });
 
+  it("draws what a reward of one's own brings as soon as it is paid", () => {
+    const titles = () => [...root.querySelectorAll("figcaption .title")].map((title) => title.textContent);
+    const terms = ["goal", "own_reward"].map((name) => ({ name, weight: 1, kind: "reward" as const, help: "" }));
+    const first = titles();
+    model.set("drill", { spec: { ...spec, terms: terms.slice(0, 1), rules_hash: "other" }, javascript: "return {}" });
+    expect(titles(), "one term is the return").toEqual(first);
+    root.querySelector<HTMLButtonElement>(`[data-control="chart-table"]`)!.click();
+    model.set("drill", { spec: { ...spec, terms, rules_hash: "paid" }, javascript: "return {}" });
+    expect(titles()).toEqual([...first, "Reward by term"]);
+    const figure = [...root.querySelectorAll(".curve")].at(-1)!;
+    expect([...figure.querySelectorAll(".series")].map(({ textContent }) => textContent)).toEqual(["goal–", "own reward–"]);
+    expect(figure.querySelector<HTMLElement>(".points")!.hidden, "a table, as the others").toBe(false);
+  });
+
   it("calls the drill's script by its name", async () => {
     const chase = { ...spec, name: "chase", baselines: ["tracker", "sleeper"] };
     const { root: other, end: close } = await mount(new FakeModel({ drill: { spec: chase, javascript: "return {}" } }));
