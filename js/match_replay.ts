@@ -146,6 +146,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   watchTheme(() => {
     root.dataset.theme = detectTheme();
     surface.setTheme(detectTheme());
+    reel.effects.reducedMotion = reducedMotion();
   }, new AbortController().signal);
 
   let last = performance.now();

@@ -10,7 +10,7 @@ import { restartHint } from "./session/restart_hint";
 import { Session } from "./session/session";
 import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";
-import { detectTheme, watchTheme } from "./ui/theme";
+import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
 import { buildFrame } from "./view/frame";
 import { buildGameHeading } from "./view/game_heading";
 import { placePanels } from "./view/panel_layout";
@@ -79,10 +79,11 @@ function renderView({ session, betweens, duel, undoing }: Parts, el: HTMLElement
   const theme = () => (root.dataset.theme === "dark" ? ("dark" as const) : ("light" as const));
   const root = h("div", { class: "dshq-widget" }, banner, frame.element, buildRendererNote(view, number));
 
+  let calm = reducedMotion();
   const followTheme = () => {
-    const theme = detectTheme();
-    if (root.dataset.theme === theme) return;
-    root.dataset.theme = theme;
+    const [theme, reduced] = [detectTheme(), reducedMotion()];
+    if (root.dataset.theme === theme && calm === reduced) return;
+    [root.dataset.theme, calm] = [theme, reduced];
     for (const changed of themed) changed();
   };
   root.dataset.theme = detectTheme();

@@ -509,6 +509,37 @@ describe("views", () => {
     expect(worker().of("THEME").at(-1)).toMatchObject({ view: 0, theme: "dark" });
   });
 
+  it("follow the wish for less motion, in the same theme", async () => {
+    end();
+    destroy();
+    let reduced = false;
+    const told = new Set<() => void>();
+    const query = (text: string) => ({
+      get matches() {
+        return reduced && text.includes("reduced-motion");
+      },
+      addEventListener: (_: string, changed: () => void) => told.add(changed),
+    });
+    vi.stubGlobal("matchMedia", query);
+    try {
+      open();
+      await settle();
+      expect(worker().of("INIT_CANVAS").at(-1)).toMatchObject({ reducedMotion: false });
+      for (const wish of [true, false]) {
+        reduced = wish;
+        for (const changed of told) changed();
+        await settle();
+        expect(worker().of("THEME").at(-1)).toMatchObject({ theme: "light", reducedMotion: wish });
+      }
+      const sent = worker().of("THEME").length;
+      for (const changed of told) changed();
+      await settle();
+      expect(worker().of("THEME")).toHaveLength(sent);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
   it("share one match and leave nothing behind", async () => {
     const { initialize, render } = widget();
     const shared = new FakeModel();
