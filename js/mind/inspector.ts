@@ -37,6 +37,7 @@ export class Inspector implements Overlay {
   private readonly eased: EasedImage;
   private readonly sight: PlayerSight;
   private reportDue = true; // a report is due at once
+  private standing = false; // as last reported
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
   private imagined = -1; // `changes` of the show when they were imagined
@@ -122,13 +123,14 @@ export class Inspector implements Overlay {
   report(beat: boolean, changed: boolean): Report | null {
     const wanted = (this.settings.watch || this.settings.map) && changed;
     const due = beat || !this.show.playing; // the last word before a pause is not left out
-    if (!this.reportDue && !(wanted && due)) return null;
+    const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
+    if (!this.reportDue && standing === this.standing && !(wanted && due)) return null;
     this.reportDue = false;
+    this.standing = standing;
     const { state } = this.show;
     const policy = this.show.deciders.policyOf(this.settings.player);
     const version = policy?.version ?? this.show.version;
     const thought = policy && this.settings.watch ? this.analysis.think(policy, state, this.settings.player) : null;
-    const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
     return { player: this.settings.player, version, range: this.settings.map ? this.map.range : 0, standing, thought };
   }
 

@@ -59,6 +59,7 @@ export class Host {
         void this.gpu.capabilities().then((capabilities) => this.post({ type: "CAPABILITIES", id, capabilities }));
         return;
       case "FILM":
+        this.post({ type: "FILMED", id, share: 0, content: null }); // it works, however long the first picture takes
         void film(message, (share) => this.post({ type: "FILMED", id, share, content: null })).then(
           ({ buffer }) => this.post({ type: "FILMED", id, share: 1, content: buffer }),
           (error: Error) => this.post({ type: "ERROR", id, text: error.message }),

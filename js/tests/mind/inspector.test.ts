@@ -295,6 +295,7 @@ describe("the inspector", () => {
     show.stepBy("tick", 1);
     inspector.advance(1 / 60, true);
     expect(inspector.shapes(out, 0, look)).toBe(0);
+    expect(inspector.report(false, true), "nobody watches, but the answer is of before").toMatchObject({ standing: false });
     expect(inspector.report(false, true)).toBeNull();
   });
 });

@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from "vitest";
-import type { ToWorker } from "../../contract/protocol";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { FilmOrder, ToWorker } from "../../contract/protocol";
 import { HostPage } from "../harness/host_page";
+import { SlowCanvas } from "../harness/slow_canvas";
 import { TOY } from "../harness/toy_game";
 
 let page = new HostPage();
@@ -75,6 +76,7 @@ describe("Host", () => {
   it("serves several widgets, and stops one that is disposed of", async () => {
     page.send(drill("a"), drill("b"), { type: "PAUSE", id: "b" });
     await page.until("STATE", (state) => state.tick > 20, "a");
+    await page.until("STATE", (state) => !state.playing, "b");
     expect(page.all("STATE", "b").every((state) => state.tick === 0)).toBe(true);
     page.send({ type: "DISPOSE", id: "a" });
     const count = page.all("STATE", "a").length;
@@ -89,11 +91,47 @@ describe("Host", () => {
     await page.until("STATE", (state) => state.tick === 0);
   });
 
-  it("says how even its frames are, and draws on while a training machine is spared", async () => {
-    page.send(drill(), { type: "SPARE", id: "a", frames: 30 });
-    const state = await page.until("STATE", ({ tick }) => tick > 30);
-    expect(state.frame_ms).toBe(0); // there is no canvas
-    expect(state.playing).toBe(true);
+  it("draws half of the frames, evenly, while a training machine is spared, and all of them afterwards", async () => {
+    vi.useFakeTimers();
+    vi.stubGlobal("OffscreenCanvas", SlowCanvas);
+    const clock = performance.now.bind(performance);
+    const spent = vi.spyOn(performance, "now").mockImplementation(() => clock() + SlowCanvas.spent);
+    const after = async (seconds: number) => {
+      await vi.advanceTimersByTimeAsync(1000 * seconds);
+      return page.all("STATE").at(-1)!;
+    };
+    try {
+      page.send(drill(), { type: "SPARE", id: "a", frames: 30 });
+      const canvas = new SlowCanvas() as unknown as OffscreenCanvas;
+      expect((await after(0.5)).frame_ms, "there is no canvas").toBe(0);
+      page.send({ type: "INIT_CANVAS", id: "a", offscreen: canvas, width: 320, height: 200, dpi: 1, theme: "light", renderer: "canvas2d" });
+      const spared = await after(5);
+      expect(spared.fps).toBeGreaterThan(26);
+      expect(spared.fps).toBeLessThan(34);
+      expect(spared.frame_ms).toBeGreaterThan(28);
+      expect(spared.frame_ms, "no gap is of more than three").toBeLessThan(52);
+      page.send({ type: "SPARE", id: "a", frames: 0 });
+      expect((await after(5)).fps).toBeGreaterThan(50);
+    } finally {
+      spent.mockRestore();
+      vi.unstubAllGlobals();
+      vi.useRealTimers();
+    }
+  });
+
+  it("takes back what another move leads to once the match moves on, though nobody watches", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, policy(6), { type: "IMAGINE", id: "a", repeat: false });
+    await page.until("MIND", ({ standing }) => standing);
+    page.send({ type: "PLAY", id: "a" });
+    await page.until("STATE", ({ tick }) => tick > 0);
+    expect(page.all("MIND").at(-1)!.standing).toBe(false);
+  });
+
+  it("says that it works on a film before it draws the first picture", async () => {
+    const order = { spec: TOY.spec, javascript: TOY.javascript, theme: "light", format: "gif", caption: {} } as unknown as FilmOrder;
+    page.send({ ...order, type: "FILM", id: "film" });
+    expect(page.all("FILMED", "film")).toEqual([{ type: "FILMED", id: "film", share: 0, content: null }]);
+    await page.until("ERROR", () => true, "film"); // there is no canvas
   });
 
   it("restores a snapshot", async () => {
