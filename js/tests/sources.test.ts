@@ -6,7 +6,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
-const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !/test/.test(name) && !name.endsWith(".d.ts"));
+const ofTests = (name: string) => /(^|[\\/])tests[\\/]|\.test\.ts$/.test(name);
+const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !ofTests(name) && !name.endsWith(".d.ts"));
+
+it("the sources are all files but tests, whatever they are called", () => {
+  expect(sources).toContain(join("trainer", "league", "fall_test.ts"));
+  expect(sources.filter((name) => /fakes|controls\.test/.test(name))).toEqual([]);
+});
 
 describe.each(sources)("%s", (name) => {
   const text = readFileSync(join(js, name), "utf8");

@@ -8,7 +8,7 @@ import { Look } from "../../../renderer/palette";
 import { OVERLAY_SHAPES } from "../../../renderer/scene";
 import { TOY } from "../../../tests/harness/toy_game";
 import { beginParts } from "../../../worker/parts";
-import type { Futures } from "../futures";
+import { type Futures, THICK, THIN } from "../futures";
 import type { Searcher } from "../searcher";
 import { Whereabouts } from "../whereabouts";
 import { search } from "../worker";
@@ -63,12 +63,16 @@ describe("futures over the pitch", () => {
     expect(match.inspector.advance(1, true)).toBe(true);
     expect([...new Uint8Array(match.show.state.buffer)]).toEqual(before);
     const x = (match.show.state as unknown as { px: Float32Array }).px[0]!;
+    const [x0, , x1] = TOY.spec.world;
     const first = lines(match.inspector).filter(({ paint, from }) => paint === "player0" && from === x);
-    expect(first.length).toBeGreaterThan(1);
-    for (const { half, alpha } of first) {
-      expect(half).toBeGreaterThan(0);
-      expect(alpha).toBeLessThanOrEqual(1);
-    }
+    const lengths = first.map(({ to, half }) => ({ step: Math.round(10 * (to - x)), weight: ((half / (x1 - x0) - THIN) / THICK) ** 2 }));
+    const { target } = match.searcher.search!;
+    const steps = [0, 0, 1, 2, -1, -2]; // tenths of a unit that each move leads to; a way of none is no line
+    const there = steps.flatMap((step, action) => (step && target[action] ? [{ step, weight: expect.closeTo(target[action]!, 4) }] : []));
+    const weighed = lengths.slice(0, there.length); // of the first decision; others begin there, too, who stood still for one
+    expect(weighed.toSorted((a, b) => a.step - b.step)).toEqual(there.sort((a, b) => a.step - b.step));
+    expect(new Set(weighed.map(({ weight }) => weight.toFixed(3))).size).toBeGreaterThan(1);
+    expect(weighed.reduce((sum, { weight }) => sum + weight, target[0]! + target[1]!)).toBeCloseTo(1, 4);
     expect(match.inspector.advance(1, true)).toBe(false);
     match.show.stepBy("decision", 1);
     expect(match.inspector.advance(1, true)).toBe(true);
