@@ -72,5 +72,5 @@ it("sums probabilities by choice, the first choice most significant", () => {
     [0.3, 0.35, 0.35],
     [0.55, 0.45],
   ];
-  rows.forEach((row, c) => row.forEach((p, k) => expect(p).toBeCloseTo(wanted[c]![k]!, 6)));
+  expect(rows).toEqual(wanted.map((row) => row.map((p) => expect.closeTo(p, 6))));
 });

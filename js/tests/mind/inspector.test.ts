@@ -133,7 +133,9 @@ describe("other moves", () => {
     (state as unknown as { ball_vx: Float32Array }).ball_vx[0] = 5;
     const policy = newPolicy();
     const before = mind.value(policy, state, 0);
-    for (const outcome of mind.imagine(policy, state, 0, 4, false, others)) {
+    const outcomes = mind.imagine(policy, state, 0, 4, false, others);
+    expect(outcomes).toHaveLength(4);
+    for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ ended: true, winner: 1 });
       expect(outcome.change).toBeCloseTo(1 - before, 5); // the goal's reward, and nothing is ahead of it
     }

@@ -12,12 +12,14 @@ const SPEC = { n_obs: 1, n_actions: 2, sides: 1, terms: [] } as unknown as Drill
 const SHAPE = { spec: SPEC, memory: 0, length: 1 };
 const VALUES = { num_envs: LANES, rollout_length: 1, seed: 0 };
 
-/** Plays at once: the returns of its samples are the first of the weights that it played with. */
+/** A thread that plays at once: the returns of its samples are the first of the weights that it played with. */
 class Port {
   onmessage: ((event: { data: unknown }) => void) | null = null;
   played: number[] = [];
+  readonly heard: ToLane[] = [];
 
   postMessage(message: ToLane): void {
+    this.heard.push(message);
     if (message.type === "LANE") this.answer({ type: "LANE_READY", units: 1, trainable: Int32Array.of(0) });
     if (message.type !== "PLAY") return;
     const samples = newSamples(new Memory(), SHAPE, 1);
@@ -33,13 +35,29 @@ class Port {
   }
 }
 
+async function start(...ports: Port[]): Promise<Lanes> {
+  const modules = { spec: SPEC, memory: new Memory() } as unknown as Modules;
+  const values = { ...VALUES, num_envs: LANES * ports.length };
+  return (await Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[]))!;
+}
+
 test("every rollout is played with the newest weights, when it is asked for", async () => {
   const port = new Port();
-  const modules = { spec: SPEC, memory: new Memory() } as unknown as Modules;
-  const lanes = (await Lanes.start(modules, {} as never, VALUES as never, [port as unknown as MessagePort]))!;
+  const lanes = await start(port);
   for (const weight of [1, 2, 10]) {
     const { samples } = await lanes.next(0, () => Float32Array.of(weight), {} as Settings);
     expect(samples.returns!.f32[0]).toBe(weight);
   }
   expect(port.played).toEqual([1, 2, 10]);
+});
+
+test("every thread hears what games are to be played", async () => {
+  const ports = [new Port(), new Port()];
+  const lanes = await start(...ports);
+  const [policies, scenes] = [[Float32Array.of(1)], [Uint32Array.of(2)]];
+  lanes.setOpponents(policies);
+  lanes.practise(scenes);
+  lanes.mend();
+  const orders = [{ type: "OPPONENTS", policies }, { type: "LANE_SCENES", scenes }, { type: "MEND" }];
+  expect(ports.map(({ heard }) => heard.slice(1))).toEqual([orders, orders]);
 });

@@ -94,7 +94,9 @@ describe("futures over the pitch", () => {
     short.searcher.set({ ...SETTINGS, search_depth: 2 });
     Object.defineProperty(short.searcher, "sight", { get: () => 0, set: () => undefined });
     short.inspector.advance(1, true);
-    expect(reach).toBeGreaterThan(3 * Math.max(...lines(short.inspector).map(({ to }) => Math.abs(to - x))));
+    const without = Math.max(...lines(short.inspector).map(({ to }) => Math.abs(to - x)));
+    expect(without).toBeGreaterThan(0);
+    expect(reach).toBeGreaterThan(3 * without);
   });
 
   it("keep to their room however many there are", () => {
@@ -102,7 +104,9 @@ describe("futures over the pitch", () => {
     match.searcher.set({ ...SETTINGS, num_particles: 64, search_depth: 8 });
     for (let k = 0; k < 8; k++) frame(match, 0.11);
     const out = new Float32Array(OVERLAY_SHAPES * SHAPE_FLOATS);
-    expect(match.inspector.shapes(out, 0, look)).toBeLessThanOrEqual(OVERLAY_SHAPES);
+    const { most } = match.futures;
+    expect(match.inspector.shapes(out, 0, look), "it would be more").toBeGreaterThan(most - 3);
+    expect(match.inspector.shapes(out, 0, look)).toBeLessThanOrEqual(most);
   });
 });
 
