@@ -16,6 +16,8 @@ PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
+# Processes of pytest: one more than processors, since a browser's tests mostly wait; four at most, for memory's sake.
+TESTERS := $(shell $(HOST_PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
 
 .PHONY: setup lab torch hub test test-all test-fronts test-peers quick units checks compiled bench lint lint-python lint-page tables lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
@@ -41,14 +43,14 @@ hub:
 test:
 	$(TOGETHER) ready chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
-	$(BIN)/python -m pytest -n 2 -m "not slow and not peers and not fronts" $(ARGS)
+	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow and not peers and not fronts" $(ARGS)
 
 # Processes and memory a second time, on the portable form of dshq_widget/system.
 test-all:
 	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
-	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n 2 tests/runtime tests/training/test_faults.py
-	$(BIN)/python -m pytest -n 2 -m "not peers and not fronts" $(ARGS)
+	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n $(TESTERS) tests/runtime tests/training/test_faults.py
+	$(BIN)/python -m pytest -n $(TESTERS) -m "not peers and not fronts" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari and MuJoCo, trackers: gigabytes that nothing else here needs.
 test-peers: ready .venv/.peers

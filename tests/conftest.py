@@ -1,8 +1,8 @@
 """Order and gates for the whole suite: fast tests first, the browser last, GPU tests only where there is one.
 
-With two processes or more (`-n 2`, pytest-xdist) the browser's tests stay in one of them, from the start, and the other
+With two processes or more (`-n 3`, pytest-xdist) the browser's tests stay in one of them, from the start, and the other
 files run beside it: two pages that draw in software starve each other, while one page mostly waits. Whichever process
-is done takes what is left, file by file, the longest files first. (Three processes took as long: docs/LOG.md.)
+is done takes what is left, file by file, the longest files first.
 """
 
 import shutil

@@ -26,6 +26,8 @@ class History:
 
     def __init__(self, limit: int = 2000) -> None:
         self.limit = limit
+        self.number = 0
+        """Of this history: how many were cleared before it."""
         self._lock = threading.Lock()
         self._rows: list[dict[str, float | int]] = []
         self._stride = 1
@@ -48,6 +50,7 @@ class History:
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
+            self.number += 1
             self._rows, self._stride, self._skip, self._last = [], 1, 0, {}
 
     def rows(self) -> list[dict[str, float | int]]:

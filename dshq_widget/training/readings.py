@@ -69,6 +69,11 @@ class Readings:
         return self._status.history.rows()
 
     @property
+    def history_number(self) -> int:
+        """Another one with every history that begins: after a reset, and with every policy that is loaded."""
+        return self._status.history.number
+
+    @property
     def league(self) -> list[dict[str, Any]]:
         """The self-play league's cross table, strongest first, as plain rows; do not change them.
 

@@ -101,9 +101,13 @@ class Commands:
         trainer = self._trainer
         return affordable(values, trainer.config.to_json(), copies=isinstance(trainer.drill, Environment))
 
-    def _hello(self, _: Content) -> None:
+    def send_history(self) -> None:
+        """The curves so far, in the place of all that the page has."""
         rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
         self._outbox.put(messages.History(0, rows).to_json())
+
+    def _hello(self, _: Content) -> None:
+        self.send_history()
         if self._kernel_show is not None:  # last: without memory for a show the page has its answer all the same
             self._kernel_show.begin()
 

@@ -123,6 +123,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
         self._league = self._trainer.league  # as in the trait
         self._rivals.offer_league(self._league)
+        self._history = self._trainer.history_number  # as the page has it
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._sender: threading.Thread | None = None
@@ -492,6 +493,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {**metrics, "show_fps": fps} if fps else metrics
             elif self.metrics:
                 self.metrics = {}
+            if trainer.history_number != self._history:
+                self._history = trainer.history_number
+                self._commands.send_history()
             if trainer.league is not self._league:
                 self._league = trainer.league
                 self._rivals.offer_league(self._league)

@@ -97,6 +97,7 @@ export class Deciders {
 
   /** A new match: what fades is gone, and chance begins anew. */
   reset(seed: number): void {
+    this.away?.reset();
     this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
     this.next.settle();
     this.keys.releaseAll();

@@ -1,7 +1,7 @@
 /** The learning pace: a slider from slow, where each update can be watched, to full speed. */
 
 import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
-import { control, h, setText } from "../ui/dom";
+import { control, focused, h, setText } from "../ui/dom";
 import { compact } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -29,7 +29,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const now = chosen();
     const name = now === FULL ? "Full speed" : `${compact(now)} steps / s`;
     const meaning = updatesAt(now, session.history.rows.at(-1), session.model.get("config")?.values ?? {}, session.model.get("drill")?.spec);
-    if (document.activeElement !== dial || PACES[Number(dial.value)] !== now) dial.value = String(nearestStop(now));
+    if (!focused(dial) || PACES[Number(dial.value)] !== now) dial.value = String(nearestStop(now));
     dial.setAttribute("aria-valuetext", `${name}. ${meaning}`);
     setText(value, name);
     setText(sentence, meaning);

@@ -2,7 +2,7 @@
 
 import type { Status } from "../contract/protocol";
 import { CONTROLS } from "../contract/tables";
-import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
 import { capital } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -23,7 +23,7 @@ function buildHero({ session, undoing, signal }: PanelView): HTMLElement {
   const follow = () => {
     const reported = session.model.get("status");
     const busy = BUSY.includes(reported);
-    const held = document.activeElement === train || document.activeElement === stop;
+    const held = focused(train) || focused(stop);
     train.hidden = busy;
     stop.hidden = !busy || !session.kernel.connected; // nobody is there to stop it
     stop.disabled = reported === "stopping";

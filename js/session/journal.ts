@@ -30,6 +30,7 @@ export class Journal {
   private swap: { from: number; since: number; line: Line } | null = null; // the newest line on a swap
   private values: Record<string, ConfigValue> | null = null;
   private status: Status | null = null;
+  private alone = false; // the kernel is gone
   private restingVersion = 0; // before the present run: its first version may come together with its status
   private champion: string | null = null;
   private crowned: { since: number; line: Line } | null = null; // the newest line on a champion
@@ -61,6 +62,12 @@ export class Journal {
   /** `text` is the kernel's sentence on what went wrong, where something did. */
   training(status: Status, version: number, text: string): void {
     const before = this.status;
+    if (status === "disconnected") {
+      if (before !== null && !this.alone) this.warning("Kernel disconnected. The match continues with the last policy.");
+      this.alone = true; // what the training did stays known: the kernel may come back
+      return;
+    }
+    this.alone = false;
     this.status = status;
     const from = this.restingVersion;
     if (status !== "training") this.restingVersion = version;
@@ -69,7 +76,6 @@ export class Journal {
     else if (status === "stopped") this.add("training", `Training stopped at v${version}.`);
     else if (status === "idle") this.add("training", "Training was reset to the untrained v0.");
     else if (status === "error") this.warning(text || "Training stopped because of an error.");
-    else if (status === "disconnected") this.warning("Kernel disconnected. The match continues with the last policy.");
   }
 
   league(rows: readonly LeagueRow[]): void {

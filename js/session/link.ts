@@ -35,6 +35,8 @@ export interface Link {
   readonly standIn?: StandIn | null;
   /** A show begins: it knows nothing of what was said before. */
   begin?(): void;
+  /** The kernel is back: what was under way is lost. */
+  again?(): void;
   /** Does what a message of the show worker says; whether it is the link's. */
   receive?(message: FromWorker): boolean;
   /** The same of a message of the kernel. */

@@ -1,20 +1,23 @@
 /** Files between page and kernel: policies as `.dshq`, which the kernel packs and checks, and the match as a web page. */
 import { listen, type Model } from "../contract/model";
 import type { KernelToPage, PageToKernel } from "../contract/protocol";
+import type { Events, SessionEvents } from "./events";
 
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
+const GONE = "The kernel is gone, and no file came. Try again once it is back, or where the page trains by itself.";
 
 /** What carries files. */
 interface Ends {
   readonly model: Model;
-  readonly kernel: { send(message: PageToKernel, buffers?: ArrayBuffer[]): void };
+  readonly events: Events<SessionEvents>;
+  readonly kernel: { readonly connected: boolean; send(message: PageToKernel, buffers?: ArrayBuffer[]): void };
 }
 
 type FileMessage = Extract<KernelToPage, { type: "POLICY_FILE" | "PAGE_FILE" }>;
 
 /**
  * Asks for the newest policy, or for the `whole` run with optimiser and league; resolves with its file once it comes, never if `signal`
- * ends before.
+ * ends before. Rejects with an Error of one sentence where the kernel cannot make it, or is gone.
  */
 export function fetchPolicy(ends: Ends, signal: AbortSignal, whole = false): Promise<File> {
   return fetchFile(ends, { type: "SAVE_POLICY", whole }, "POLICY_FILE", signal);
@@ -25,7 +28,7 @@ export function fetchPage(ends: Ends, signal: AbortSignal): Promise<File> {
   return fetchFile(ends, { type: "SAVE_PAGE" }, "PAGE_FILE", signal);
 }
 
-function fetchFile({ model, kernel }: Ends, request: PageToKernel, answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
+function fetchFile({ model, events, kernel }: Ends, request: PageToKernel, answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
   return new Promise((resolve, reject) => {
     const answered = new AbortController();
     signal.addEventListener("abort", () => answered.abort(), { once: true });
@@ -37,7 +40,13 @@ function fetchFile({ model, kernel }: Ends, request: PageToKernel, answer: FileM
       if (problem) reject(new Error(problem));
       else resolve(new File([buffers[0]!], name));
     };
+    const look = () => {
+      if (kernel.connected) return;
+      answered.abort();
+      reject(new Error(GONE));
+    };
     listen(model, "msg:custom", receive, answered.signal);
+    events.on("status", look, answered.signal);
     kernel.send(request);
   });
 }

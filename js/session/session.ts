@@ -24,6 +24,8 @@ import { Snapshots } from "./snapshots";
 import { keepSparing } from "./sparing";
 import { Thoughts } from "./thoughts";
 
+const UNSEEN_MS = 5_000; // a page that was hidden for longer missed rows of the curves: the kernel spares it them
+
 export class Session {
   readonly id = registry().nextId();
   readonly events = new Events<SessionEvents>();
@@ -43,6 +45,7 @@ export class Session {
   private readonly snapshots: Snapshots;
   private readonly reports: Reports;
   private views = 0;
+  private hiddenAt = Number.POSITIVE_INFINITY; // ms, when the page was hidden
 
   constructor(
     readonly model: Model,
@@ -56,7 +59,7 @@ export class Session {
     this.screen = this.pictures ? new Screen(this.screenEnds()) : null;
     this.host = this.screen ? Promise.resolve(this.screen) : registry().host;
     this.hosted = new ShowLink(this);
-    this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
+    this.kernel = new KernelLink(model, (connected) => this.kernelIs(connected), signal);
     this.journal = keepJournal(this, signal);
     this.thoughts = new Thoughts(this);
     this.drafts = new Drafts(
@@ -152,6 +155,11 @@ export class Session {
     return this.replay.recording === null;
   }
 
+  /** Whether this page shows a match of its own: a duel. */
+  get alone(): boolean {
+    return this.choice.alone;
+  }
+
   get status(): Status {
     return this.kernel.connected ? (this.model.get("status") ?? "idle") : "disconnected";
   }
@@ -170,6 +178,7 @@ export class Session {
 
   /** Changes the show for everybody: this page, other views, Python. */
   setShow(change: Partial<ShowTrait>): void {
+    if (change.mode !== undefined && this.choice.alone) this.setOwnShow(null); // back to everybody's match, which may have that mode already
     this.choice.set(change);
   }
 
@@ -227,7 +236,7 @@ export class Session {
   }
 
   nextView(): number {
-    this.kernel.send({ type: "HELLO", seq: this.model.get("seq") });
+    this.greet();
     return this.views++;
   }
 
@@ -254,6 +263,19 @@ export class Session {
 
   // ---- the kernel
 
+  /** Asks for what only a page gets that opens, or that missed something: the whole curves, the frame of a show that the kernel plays. */
+  private greet(): void {
+    this.kernel.send({ type: "HELLO", seq: this.model.get("seq") });
+  }
+
+  private kernelIs(connected: boolean): void {
+    if (connected) {
+      this.greet();
+      for (const link of this.brought) link.again?.();
+    }
+    this.events.emit("status", undefined);
+  }
+
   private configChanged(): void {
     this.drafts.follow();
     this.thoughts.weigh(this.model.get("config")?.values.reward_weights);
@@ -276,7 +298,10 @@ export class Session {
 
   private visibilityChanged(): void {
     this.sendPageState(true);
+    const now = performance.now();
     if (document.hidden) this.snapshots.flush();
+    else if (now - this.hiddenAt > UNSEEN_MS) this.greet();
+    this.hiddenAt = now;
   }
 
   private appendMetrics(): void {

@@ -37,11 +37,10 @@ export class SharedShow {
     return Object.keys(this.own).length > 0;
   }
 
-  /** Changes it for everybody: this page, other views, Python. In a duel playing, speed and match are this page's own; another mode ends that. */
+  /** Changes it for everybody: this page, other views, Python. In a duel playing, speed and match are this page's own. */
   set(given: Change): void {
     const { playing, speed, match, ...others } = given;
-    const duelling = this.alone && given.mode === undefined;
-    if (given.mode !== undefined) this.own = {};
+    const duelling = this.alone;
     const mine = Object.entries({ playing, speed, match }).filter(([, value]) => duelling && value !== undefined);
     if (mine.length > 0) this.setOwn(Object.fromEntries(mine));
     const change: Change = duelling ? others : given;

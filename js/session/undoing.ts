@@ -11,7 +11,7 @@ import { fetchPolicy, sendPolicy } from "./policy_files";
 const UNDO_MS = 10_000;
 const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first
 const MOST_ROWS = 500; // that the kernel gets back of the curves, as many as it sends
-const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten. Try again.";
+const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten.";
 const NAME = "what was learned before"; // and not a file that anybody saved
 
 /** What it needs of a session. */
@@ -64,12 +64,13 @@ export class Undoing {
       kernel.send({ type: "RESET_TRAINER" });
       return;
     }
-    const file = await this.pack();
+    const packed = await this.pack().catch((error: Error) => error);
     if (this.signal.aborted) return;
-    if (!file) {
-      events.emit("notice", NOT_PACKED);
+    if (!(packed instanceof File)) {
+      events.emit("notice", packed ? `${NOT_PACKED} ${packed.message}` : `${NOT_PACKED} Try again.`);
       return;
     }
+    const file = packed;
     kernel.send({ type: "RESET_TRAINER" });
     this.keep({ ...now, file });
   }
@@ -81,7 +82,7 @@ export class Undoing {
     this.drop();
     this.ends.train();
     if (!packing) this.keep(now);
-    const file = await packing;
+    const file = await packing?.catch(() => null); // then there is nothing to undo
     if (file?.name.endsWith(`-v${now.version}.dshq`) && !this.signal.aborted) this.keep({ ...now, file }); // else it learned meanwhile
   }
 
@@ -106,13 +107,15 @@ export class Undoing {
     events.on("history", restore, back.signal);
   }
 
-  /** Everything that was learned so far, as a file; null where the kernel does not hand it over. */
+  /** Everything that was learned so far, as a file; null where the kernel does not hand it over in time. Rejects where it cannot. */
   private async pack(): Promise<File | null> {
     const waiting = this.until(PACKING_MS);
     const late = new Promise<null>((resolve) => waiting.signal.addEventListener("abort", () => resolve(null), { once: true }));
-    const file = await Promise.race([fetchPolicy(this.ends, waiting.signal, true), late]);
-    waiting.abort();
-    return file;
+    try {
+      return await Promise.race([fetchPolicy(this.ends, waiting.signal, true), late]);
+    } finally {
+      waiting.abort();
+    }
   }
 
   /** What there is now, besides the file. */

@@ -25,6 +25,11 @@ export function setAttribute(element: Element, name: string, value: Attribute): 
   else element.setAttribute(name, text);
 }
 
+/** Whether this element has the focus. A widget may stand in a shadow root, and the document's `activeElement` is then its host. */
+export function focused(element: Element): boolean {
+  return (element.getRootNode() as Document | ShadowRoot).activeElement === element;
+}
+
 /** Lets a bar show from one share of its track to another, 0 to 1: by clipping, which costs no layout. */
 export function setSpan(fill: HTMLElement, from: number, to: number): void {
   fill.style.clipPath = `inset(0 ${(100 * (1 - to)).toFixed(1)}% 0 ${(100 * from).toFixed(1)}% round 4px)`;

@@ -1,7 +1,7 @@
 /** Help for playing the match, in the strip below it: the keys while a person plays, else how to take over. */
 
 import { type KeyHelp, keyHelp } from "../input/key_names";
-import { button, h, setText } from "../ui/dom";
+import { button, focused, h, setText } from "../ui/dom";
 import type { View } from "./view";
 
 /** A choice and the keys for it, a cap for each of its options. */
@@ -24,8 +24,8 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
   };
   /** Who has the keys already is not invited. */
   const focus = () => {
-    const at = document.activeElement;
-    invitation.hidden = at?.matches(".match") === true && help.closest(".stage")?.contains(at) === true;
+    const canvas = help.closest(".stage")?.querySelector(".match");
+    invitation.hidden = canvas != null && focused(canvas);
   };
   document.addEventListener("focusin", focus, { signal });
   document.addEventListener("focusout", () => setTimeout(focus), { signal });

@@ -78,6 +78,7 @@ export class MatchCanvas {
     };
     host.post(message, offscreen instanceof HTMLCanvasElement ? [] : [offscreen]);
     this.attached = true;
+    this.sentVisible = true; // what the host takes for granted of a canvas
     this.sendVisible();
   }
 

@@ -20,6 +20,8 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   let players = ""; // who plays, whatever their version
   let playing = 0; // the version that played last
   let before: readonly [number, number] = [0, 0]; // the score when they began
+  let match = "live"; // or a replay, or a duel: this page's alone
+  let live = { players, before }; // how the live match stood when another one took its place
 
   const follow = () => {
     const { version: playing } = session.state;
@@ -36,20 +38,26 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setAttribute(version, "title", playing > 0 ? `Policy version ${playing} is playing` : "No policy has been trained yet");
   };
   const state = () => {
-    const { tick, score, fps: rate, playing: runs, version: network } = session.state;
+    const { tick, score, fps: rate, playing: runs, version: network, events } = session.state;
     const alone = session.model.get("drill")?.spec.sides === 1;
     const now = performance.now();
     const { mode } = session.show;
-    const lineup = !session.live ? "replay" : mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
+    const shown = !session.live ? "replay" : session.alone ? "duel" : "live";
+    if (shown !== match) {
+      if (match === "live") live = { players, before };
+      [players, before] = shown === "live" ? [live.players, live.before] : ["", shown === "replay" ? [0, 0] : score]; // a duel begins with a reset
+      match = shown;
+    }
+    const lineup = mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
     const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
-    if (score[0] < before[0] || score[1] < before[1]) before = [0, 0];
+    if (events.some(({ kind }) => kind === "reset")) before = [0, 0];
     else if (others) before = score;
     [players, playing] = [lineup, network];
     score.forEach((count, side) => {
-      const shown = Number(goals[side]!.textContent);
-      const own = alone ? count : count - before[side]!;
+      const was = Number(goals[side]!.textContent);
+      const own = alone ? count : Math.max(0, count - before[side]!); // a report of the match before may still come
       setText(goals[side]!, String(Math.round(100 * own) / 100));
-      if (own === shown + 1 && !alone) bump(goals[side]!);
+      if (own === was + 1 && !alone) bump(goals[side]!);
     });
     setText(time, clock(tick / (session.model.get("drill")?.spec.tick_rate ?? 120)));
     if (!runs || now - counted >= COUNT_MS) {

@@ -37,9 +37,9 @@ export function buildShare(
   /** It is done: the menu closes, and what was saved is said on the pitch for a while. */
   const done = (name: string) => {
     say("");
-    const focused = menu.contains(document.activeElement);
+    const held = menu.querySelector(":focus") !== null;
     setOpen(false);
-    if (focused) opener.focus();
+    if (held) opener.focus();
     setText(saved, `Saved ${name}.`);
     saved.hidden = false;
     clearTimeout(timer);
@@ -134,8 +134,8 @@ export function buildShare(
     opener.setAttribute("aria-expanded", String(open));
     if (open) save.disabled ? replay.focus() : save.focus();
   };
-  const inside = (target: EventTarget | null) => target instanceof Node && (menu.contains(target) || opener.contains(target));
-  document.addEventListener("pointerdown", (event) => !menu.hidden && !inside(event.target) && setOpen(false), { signal });
+  const outside = (event: Event) => !event.composedPath().some((target) => target === menu || target === opener); // in a shadow root, too
+  document.addEventListener("pointerdown", (event) => !menu.hidden && outside(event) && setOpen(false), { signal });
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     setOpen(false);

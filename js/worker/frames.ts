@@ -3,12 +3,14 @@
  * 156) a worker gets no frame any more once the browser's GPU process has died, though the page does.
  */
 const FRAME_MS = 1000 / 60;
-const PATIENCE_MS = 2000;
+const LOOK_MS = 2000;
+const LATE_MS = 500; // a look that comes later than that says that this thread stood still, or the machine slept
+const MISSES = 2; // looks in a row without a frame, while somebody wanted one: between the first and the second the page was surely seen
 
 export class Frames {
   private timed = typeof requestAnimationFrame === "undefined";
   private waiting: (() => void) | null = null;
-  private asked = 0; // ms
+  private misses = 0;
   private guarded = false;
 
   /** `wanted`: whether anybody looks, for a hidden page rightly gets no frames. `ended` is called once when a timer takes over. */
@@ -24,7 +26,7 @@ export class Frames {
       return;
     }
     this.waiting = draw;
-    this.asked = performance.now();
+    this.misses = 0;
     requestAnimationFrame(this.come);
     this.guard();
   }
@@ -38,18 +40,20 @@ export class Frames {
   private guard(): void {
     if (this.guarded) return;
     this.guarded = true;
-    setTimeout(this.look, PATIENCE_MS);
+    const due = performance.now() + LOOK_MS;
+    setTimeout(() => this.look(due), LOOK_MS);
   }
 
-  private readonly look = (): void => {
+  private look(due: number): void {
     this.guarded = false;
     if (!this.waiting || this.timed) return;
-    if (performance.now() - this.asked < PATIENCE_MS || !this.wanted()) {
+    this.misses = this.wanted() && performance.now() - due < LATE_MS ? this.misses + 1 : 0;
+    if (this.misses < MISSES) {
       this.guard();
       return;
     }
     this.timed = true;
     this.ended();
     this.come();
-  };
+  }
 }

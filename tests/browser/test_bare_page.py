@@ -49,6 +49,37 @@ def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
     assert console.problems == []
 
 
+IN_A_SHADOW_ROOT = """
+const find = Document.prototype.getElementById;
+Document.prototype.getElementById = function (id) {
+  const host = find.call(this, id);
+  if (id !== "dshq" || !host) return host;
+  const inside = document.createElement("div");
+  host.attachShadow({ mode: "open" }).append(inside);
+  return inside;
+};
+"""
+
+
+def test_in_a_shadow_root_menus_and_fields_work_as_elsewhere(plain_chromium, open_page: OpenPage):
+    hide = lambda context: context.add_init_script(IN_A_SHADOW_ROOT)  # noqa: E731
+    opened, widget = begin(open_page, plain_chromium, prepare=hide)
+    assert opened.page.evaluate("document.querySelector('.dshq-widget')") is None
+    menu = widget.root.locator(".share-menu")
+    widget.control("share").click()
+    menu.click(position={"x": 3, "y": 3})
+    assert menu.is_visible()
+    widget.root.locator(".scoreboard .time").click()
+    menu.wait_for(state="hidden")
+
+    widget.tab("settings")
+    field = widget.control("epochs")
+    field.fill("5")
+    opened.run("w.set_hyper(epochs=2, gamma=0.9)")
+    widget.until(lambda: widget.control("gamma").input_value(), lambda now: now == "0.9", 60, "the change")
+    assert field.input_value() == "5", "it is being typed"
+
+
 def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     opened, one = begin(open_page, plain_chromium)
     with recorded("second_view_has_full_state", 1.0):

@@ -137,6 +137,21 @@ def test_save_and_load(make, tmp_path):
         again.train()
 
 
+def test_a_policy_that_is_loaded_brings_curves_of_its_own(make, tmp_path):
+    path = make(seed=5).save(tmp_path / "bot.dshq")
+    w = make()
+    w.comm.say({"type": "HELLO", "seq": 0})
+    until(lambda: len(w.comm.customs("HISTORY")) == 1)
+    w.load(path)
+    until(lambda: len(w.comm.customs("HISTORY")) == 2)
+    w.comm.say({"type": "RESTORE_HISTORY", "rows": [{"updates": 1, "agent_steps": 10}, {"updates": 2}]})
+    until(lambda: len(w.comm.customs("HISTORY")) == 3)
+    assert w.comm.customs("HISTORY")[-1]["rows"] == [{"updates": 1, "agent_steps": 10}, {"updates": 2}]
+    w.reset_training()
+    until(lambda: len(w.comm.customs("HISTORY")) == 4)
+    assert w.comm.customs("HISTORY")[-1] == {"type": "HISTORY", "start": 0, "rows": []}
+
+
 def test_without_a_page_everything_is_said_twice_and_then_there_is_silence(make):
     w = make()
     for k in range(20):

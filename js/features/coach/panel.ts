@@ -6,7 +6,7 @@
 import type { DrillSpec, SceneRow } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
 import type { Panel, PanelView } from "../../panels/panel";
-import { button, control, h, setText } from "../../ui/dom";
+import { button, control, focused, h, setText } from "../../ui/dom";
 import { percent } from "../../ui/format";
 
 export const panel: Panel = {
@@ -62,7 +62,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const scenes = () => session.model.get("scenes") ?? [];
   const followShare = () => {
     const now = Number(session.drafts.values.scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
-    if (document.activeElement !== share) share.value = String(now);
+    if (!focused(share)) share.value = String(now);
     setText(shareOutput, percent(now));
   };
   const rebuild = () => {

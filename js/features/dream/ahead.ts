@@ -42,6 +42,10 @@ export class Ahead implements Elsewhere {
   /** From now on decisions come from elsewhere, or no more. A plan that was there is void. */
   set(on: boolean): void {
     this.on = on;
+    this.reset();
+  }
+
+  reset(): void {
     this.planned = null;
     this.queue = [];
   }

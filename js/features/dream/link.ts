@@ -161,6 +161,11 @@ export class DreamLink implements Link {
     this.ends.post({ type: "PLAN_AHEAD", id: this.ends.id, on: this.on });
   }
 
+  /** Answers may be lost: the worker asks for another plan. */
+  again(): void {
+    this.begin();
+  }
+
   /** The worker's match. */
   receive(message: FromWorker): boolean {
     if (message.type === "WANTED") this.wanted(message);

@@ -24,6 +24,12 @@ export class GhostLink implements Link {
     return this.version < 0 ? null : { name: `v${this.version}`, title: "Ghost: an earlier version from this training run" };
   }
 
+  /** A show begins: it has seen no versions, and knows of no ghost. */
+  begin(): void {
+    this.receive({ type: "PAST", id: this.ends.id, versions: [], ghost: -1 });
+    if (this.back !== 0) this.goBack(this.back);
+  }
+
   /** Side 1 of AI vs AI is played by the version that many back; 0: by the same as side 0, Infinity: by the first one seen. */
   goBack(versions: number): void {
     this.back = versions;

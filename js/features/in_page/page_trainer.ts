@@ -286,10 +286,11 @@ export class PageTrainer {
     this.sendScenes();
     this.rows = [];
     this.show(policy);
-    model.set("metrics", Object.fromEntries(Object.entries(metrics).filter(([key]) => !MACHINE.has(key))));
     model.set("league", []);
     model.set("error", "");
     model.set("paused", false);
+    model.set("metrics", {}); // other curves begin
+    model.set("metrics", Object.fromEntries(Object.entries(metrics).filter(([key]) => !MACHINE.has(key))));
     this.say("stopped", `at version ${policy.version}${exact ? "" : ", which was trained with other rules"}`);
   }
 

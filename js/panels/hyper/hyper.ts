@@ -6,7 +6,7 @@
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
 import { plainKey, runSettings } from "../../session/run_settings";
 import { checkSetting, namesFor } from "../../session/settings_check";
-import { control as controlOf, foldHandle, h, select, setAttribute, setText } from "../../ui/dom";
+import { control as controlOf, focused, foldHandle, h, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 import { buildStartFrom } from "./start_from";
@@ -67,7 +67,7 @@ function build(view: PanelView): HTMLElement {
     for (const [key, control] of controls) {
       const drafted = key in drafts;
       control.row.toggleAttribute("data-drafted", drafted);
-      if (document.activeElement === control.input || control.problem.textContent) continue;
+      if (focused(control.input) || control.problem.textContent) continue;
       control.write((drafted ? drafts[key] : values[key]) ?? "");
     }
   };

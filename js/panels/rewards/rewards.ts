@@ -5,7 +5,7 @@
 
 import type { DrillSpec } from "../../contract/protocol";
 import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../../match/scores";
-import { button, control, h, setAttribute, setBalance, setText } from "../../ui/dom";
+import { button, control, focused, h, setAttribute, setBalance, setText } from "../../ui/dom";
 import { compact, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildOwnReward } from "./own_reward";
@@ -164,8 +164,8 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
     const text = String(Number(weight.toPrecision(6)));
     slider.min = String(Math.min(Number(slider.min), weight));
     slider.max = String(Math.max(Number(slider.max), weight));
-    if (document.activeElement !== slider) slider.value = text;
-    if (document.activeElement !== number && !problem.textContent) number.value = text;
+    if (!focused(slider)) slider.value = text;
+    if (!focused(number) && !problem.textContent) number.value = text;
     element.toggleAttribute("data-changed", weight !== term.weight);
     bars.show(pairs, scale);
   };

@@ -2,7 +2,7 @@
 
 import type { Swap } from "../../contract/protocol";
 import { SWAPS } from "../../contract/tables";
-import { button, field, h, select, selectValue } from "../../ui/dom";
+import { button, field, focused, h, select, selectValue } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
 type SwapName = Swap | "blend"; // fading in is a way to swap now
@@ -70,7 +70,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
       [repeat, show.action_repeat || own],
       [interval, show.swap_interval_ms],
     ] as const;
-    for (const [input, value] of values) if (document.activeElement !== input) input.value = String(value);
+    for (const [input, value] of values) if (!focused(input)) input.value = String(value);
   };
   session.events.on("show", follow, signal);
   follow();

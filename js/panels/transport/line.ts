@@ -3,7 +3,7 @@
 import type { Mode } from "../../contract/protocol";
 import { MODES, SPEEDS } from "../../contract/tables";
 import { opponentName } from "../../session/player_names";
-import { button, field, h, select, selectValue, setOptions } from "../../ui/dom";
+import { button, field, focused, h, select, selectValue, setOptions } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
 const MODE_NAMES: Record<Mode, string> = {
@@ -48,7 +48,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     const { show } = session;
     const alone = session.model.get("drill")?.spec.sides === 1;
-    const held = document.activeElement === play || document.activeElement === pause;
+    const held = focused(play) || focused(pause);
     play.hidden = show.playing;
     pause.hidden = !show.playing;
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus

@@ -4,6 +4,7 @@ import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, TabName, ToWorker
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import widget from "../../page";
 import { registry } from "../../session/registry";
+import { same } from "../../session/socket_model";
 import { PLAIN } from "./plain";
 
 export const spec: DrillSpec = {
@@ -95,6 +96,7 @@ export class FakeModel implements Model {
   }
 
   set<K extends keyof Traits>(name: K, value: Traits[K]): void {
+    if (same(this.traits[name], value)) return;
     this.traits[name] = value;
     this.fire(`change:${name}`);
   }

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { QuotaTrait } from "../../contract/protocol";
-import { FakeModel, installBrowser, mount } from "../harness/fakes";
+import { FakeModel, installBrowser, mount, row } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -73,7 +73,7 @@ describe("a place on a shared server", () => {
     await open({ league: true, sent: { state: "", text: "" } });
     expect(control("Submit").disabled).toBe(true);
     model.set("policy", { ...model.get("policy")!, version: 3 });
-    model.set("seat", { league: true, sent: { state: "", text: "" } });
+    model.set("metrics", row(1)); // comes with the first version
     expect(control("Submit").disabled).toBe(false);
     control("Submit").click();
     expect(model.sentOf("SUBMIT_POLICY")).toHaveLength(1);

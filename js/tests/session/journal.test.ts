@@ -58,6 +58,21 @@ describe("Journal", () => {
     expect(texts()).toEqual(["Training was reset to the untrained v0.", "No memory.", "Training resumed from v12.", "Training stopped at v12."]);
   });
 
+  it("says that the kernel is gone, and nothing false once it is back", () => {
+    journal.training("stopped", 12, "");
+    journal.training("disconnected", 12, "");
+    journal.training("disconnected", 12, "");
+    journal.training("stopped", 12, "");
+    expect(texts()).toEqual(["Kernel disconnected. The match continues with the last policy."]);
+    journal.training("training", 12, "");
+    journal.training("disconnected", 13, "");
+    journal.training("training", 14, "");
+    journal.training("disconnected", 14, "");
+    journal.training("stopped", 15, "");
+    const gone = "Kernel disconnected. The match continues with the last policy.";
+    expect(texts()).toEqual(["Training stopped at v15.", gone, "Training resumed from v12."]);
+  });
+
   it("tells of new champions only", () => {
     journal.league(best("v3"));
     journal.league(best("v3", 1600));

@@ -76,6 +76,22 @@ describe("forget everything", () => {
     expect(undo().hidden).toBe(true);
   });
 
+  it("says why a run cannot be kept, and forgets nothing", async () => {
+    policy(40);
+    control("Forget everything").click();
+    await settle();
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "ball-v40.dshq is larger than 64 MB." });
+    await settle();
+    expect(model.sentOf("RESET_TRAINER")).toEqual([]);
+    expect(root.querySelector(".status .notice")!.textContent).toBe(
+      "What was learned could not be kept for Undo, so nothing was forgotten. ball-v40.dshq is larger than 64 MB.",
+    );
+    control("Forget everything").click();
+    await settle();
+    await packed();
+    expect(model.sentOf("RESET_TRAINER")).toHaveLength(1);
+  });
+
   it("brings the league back, too", async () => {
     policy(40);
     model.set("league", LEAGUE);

@@ -64,6 +64,20 @@ describe("the Share menu", () => {
     end();
   });
 
+  it("stops waiting for a file when the kernel is gone", async () => {
+    const model = new FakeModel();
+    const { root, end } = await mount(model);
+    const save = root.querySelector<HTMLElement>('[data-control="save-policy"]')!;
+    save.click();
+    await settle();
+    expect(save.getAttribute("aria-busy")).toBe("true");
+    model.fire("comm:close");
+    await settle();
+    expect(save.hasAttribute("aria-busy")).toBe(false);
+    expect(root.querySelector(".share-menu .said")!.textContent).toContain("The kernel is gone");
+    end();
+  });
+
   it("says why there is no file, and can be asked again", async () => {
     const model = new FakeModel();
     const { root, end } = await mount(model);

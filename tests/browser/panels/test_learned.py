@@ -57,7 +57,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
 def test_league_log_and_curves(shared_page: SharedPage):
     opened, widget = shared_page(SMALL)
     rests(widget)
-    opened.run("w.reset_training()")
+    opened.run("w.reset_training(); w.set_hyper(pace=0)")  # a curve needs two rounds of the league, five million steps
     unfold(widget, "log")
     widget.tab("league")
     assert widget.root.locator(".league .sentence").is_visible()
@@ -93,4 +93,4 @@ def test_league_log_and_curves(shared_page: SharedPage):
         log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training"
     )
     assert len(lines) <= 200
-    opened.run("w.set_hyper(learning_rate=0.003)")
+    opened.run("w.set_hyper(learning_rate=0.003, pace=30_000)")

@@ -46,6 +46,20 @@ class Elsewhere {
 }
 
 describe("a policy elsewhere", () => {
+  it("is asked anew where the match is reset, though nothing came of what was asked before", () => {
+    const away = new Elsewhere();
+    away.frames(5);
+    const first = away.wanted()!;
+    away.frames(5);
+    expect(away.wanted()).toBeNull();
+    away.show.reset(4);
+    away.frames(5);
+    expect(away.wanted()).toMatchObject({ plan: first.plan + 1, tick: 0 });
+    away.decide(2);
+    away.frames(30);
+    expect(away.show.tick).toBe(2 * REPEAT);
+  });
+
   it("is waited for, and its decisions are carried out", () => {
     const away = new Elsewhere();
     away.frames(30);

@@ -2,7 +2,7 @@
 
 import { parse } from "../../../panels/hyper/hyper";
 import type { PanelView } from "../../../panels/panel";
-import { control, h, setAttribute, setText } from "../../../ui/dom";
+import { control, focused, h, setAttribute, setText } from "../../../ui/dom";
 import { GateLink } from "../link";
 
 const KEYS = ["survival_weight", "disruption_weight", "location_weight", "threshold"];
@@ -36,8 +36,8 @@ function buildDial(gate: GateLink, key: string): { element: HTMLElement; show():
   });
   const show = () => {
     const value = gate.value(key);
-    if (document.activeElement !== slider || Number(slider.value) !== value) slider.value = String(value);
-    if (document.activeElement !== number && !problem.textContent) number.value = String(Number(value.toPrecision(4)));
+    if (!focused(slider) || Number(slider.value) !== value) slider.value = String(value);
+    if (!focused(number) && !problem.textContent) number.value = String(Number(value.toPrecision(4)));
     setAttribute(slider, "aria-valuetext", String(value));
   };
   const element = h("div", { class: "dial" }, h("span", { class: "label" }, label), slider, number, problem);
