@@ -18,6 +18,8 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 # Processes of pytest: one more than processors, since a browser's tests mostly wait; four at most, for memory's sake.
 TESTERS := $(shell $(HOST_PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
+# Hundreds of processes import the same modules: their byte code is kept, even where the environment forbids it.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 .PHONY: setup lab torch hub test test-all test-fronts test-peers quick units checks compiled bench lint lint-python lint-page tables lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
@@ -43,23 +45,23 @@ hub:
 test:
 	$(TOGETHER) ready chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
-	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow and not peers and not fronts" $(ARGS)
+	$(PYTEST) -n $(TESTERS) -m "not slow and not peers and not fronts" $(ARGS)
 
 # Processes and memory a second time, on the portable form of dshq_widget/system.
 test-all:
 	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 compiled checks
-	DSHQ_PORTABLE=1 $(BIN)/python -m pytest -n $(TESTERS) tests/runtime tests/training/test_faults.py
-	$(BIN)/python -m pytest -n $(TESTERS) -m "not peers and not fronts" $(ARGS)
+	DSHQ_PORTABLE=1 $(PYTEST) -n $(TESTERS) tests/runtime tests/training/test_faults.py
+	$(PYTEST) -n $(TESTERS) -m "not peers and not fronts" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari and MuJoCo, trackers: gigabytes that nothing else here needs.
 test-peers: ready .venv/.peers
-	$(BIN)/python -m pytest -m peers $(ARGS)
+	$(PYTEST) -m peers $(ARGS)
 
 # Firefox and WebKitGTK; Notebook 7, Voila and marimo.
 test-fronts: ready .venv/.fit chromium
 	@sh tools/fronts.sh
-	$(BIN)/python -m pytest -m fronts tests/browser $(ARGS)
+	$(PYTEST) -m fronts tests/browser $(ARGS)
 
 # Linters, type checkers and the tests of single units: no browser, nothing compiled.
 quick:
@@ -67,7 +69,7 @@ quick:
 	@$(MAKE) --no-print-directory -j 3 units checks
 
 units: ready
-	$(BIN)/python -m pytest --quick $(ARGS)
+	$(PYTEST) --quick $(ARGS)
 
 checks: lint-python lint-page vitest
 
