@@ -27,12 +27,19 @@ type Scenes = { type: "SCENES"; scenes: string[] };
 type Order = Start | Scenes | { type: "SAVE" } | Exclude<ToTrainer, { type: "START" | "SCENES" | "SAVE" }>;
 type Buffers = readonly DataView<ArrayBuffer>[];
 
+/** A worker that trains, and the scenes that it practises. */
+export interface Running {
+  thread: TrainerThread;
+  scenes: readonly Uint32Array[];
+}
+
 export class LearnerLink {
   private readonly learner = Math.floor(Math.random() * 2 ** 52);
   private run = 0; // 0: none
   private thread: TrainerThread | null = null;
   private keeper: RunKeeper | null = null;
   private early: ToTrainer[] = []; // said before the worker was there
+  private scenes: Uint32Array[] = []; // that the run practises
   private readonly newest: NewestPolicy;
   private saidAt = 0; // ms
   private saves = 0; // files that the kernel has asked for
@@ -70,12 +77,12 @@ export class LearnerLink {
     return this.thread !== null;
   }
 
-  /** Gives the running worker away; null where there is none. The kernel hears no more of it. */
-  release(): TrainerThread | null {
-    const { thread } = this;
+  /** Gives the running worker away, with the scenes that it practises; null where there is none. The kernel hears no more of it. */
+  release(): Running | null {
+    const { thread, scenes } = this;
     this.thread = null;
     this.end();
-    return thread;
+    return thread && { thread, scenes };
   }
 
   private offer(): void {
@@ -88,6 +95,7 @@ export class LearnerLink {
     if (order.type === "START") {
       this.end();
       this.run = run;
+      this.scenes = order.scenes.map(wordsOf);
       this.start(run, order, buffers).catch((error: Error) => this.fail(run, error.message));
     } else if (run !== this.run) return;
     else if (order.type === "STOP" && !this.thread) {
@@ -95,13 +103,15 @@ export class LearnerLink {
       this.end();
     } else {
       if (order.type === "SAVE") this.saves += 1;
-      const message: ToTrainer = order.type === "SCENES" ? { ...order, scenes: order.scenes.map(wordsOf) } : order.type === "SAVE" ? { type: "SAVE" } : order;
+      if (order.type === "SCENES") this.scenes = order.scenes.map(wordsOf);
+      const message: ToTrainer = order.type === "SCENES" ? { ...order, scenes: this.scenes } : order.type === "SAVE" ? { type: "SAVE" } : order;
       if (this.thread) this.thread.post(message);
       else this.early.push(message);
     }
   }
 
-  private async start(run: number, { spec, values, metrics, scenes, paused, asked, policy }: Start, [weights, file]: Buffers): Promise<void> {
+  private async start(run: number, { spec, values, metrics, paused, asked, policy }: Start, [weights, file]: Buffers): Promise<void> {
+    const { scenes } = this; // changes of them are among what came early
     const { code, modules, wgsl } = await this.fetch();
     if (run !== this.run) return; // stopped meanwhile
     this.keeper = new RunKeeper(spec);
@@ -110,7 +120,7 @@ export class LearnerLink {
       ...{ type: "START", spec, modules, wgsl, prefer: "", values, metrics, paused, asked, lanes: [] },
       file: file ? bytesOf(file) : null,
       policy: weights ? { ...policy, weights: new Float32Array(bytesOf(weights).buffer) } : null,
-      scenes: scenes.map(wordsOf),
+      scenes,
     });
     for (const message of this.early.splice(0)) this.thread.post(message);
   }

@@ -7,6 +7,7 @@ import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } fro
 import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { checkSetting, namesFor } from "../../session/settings_check";
+import type { Running } from "./learner_link";
 import { NewestPolicy } from "./newest_policy";
 import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
@@ -37,14 +38,16 @@ export class PageTrainer {
     private readonly drill: DrillTrait,
     private readonly fetch: () => Promise<TrainerPackage>,
     private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
-    running: TrainerThread | null = null, // a run that goes on here
+    running: Running | null = null, // a run that goes on here
+    scenes: readonly SceneRow[] = [], // what is known of those that it practises
   ) {
     this.newest = new NewestPolicy(model);
     this.scenes = new SceneList(drill.spec);
     this.keeper = new RunKeeper(drill.spec);
-    this.thread = running;
+    this.thread = running?.thread ?? null;
     if (running) {
-      running.receive = (message) => this.hear(message);
+      running.thread.receive = (message) => this.hear(message);
+      this.scenes.restore(running.scenes, scenes);
       this.keeper.begin();
     }
     this.timer = setInterval(() => this.beat(), HEARTBEAT_MS / 4);

@@ -131,6 +131,7 @@ export class PageTraining implements Between {
       () => this.fetch(),
       (file) => this.handBack(file),
       running,
+      base.get("scenes") ?? [],
     );
     const stopped = (own.policy?.version ?? 0) > 0;
     const config = { ...own.config, start: undefined }; // the ladder is the kernel's

@@ -24,9 +24,11 @@ export class SceneList {
     for (const scene of this.scenes.values()) scene.before = scene.now = null;
   }
 
-  restore(scenes: readonly Uint32Array[]): void {
+  /** These scenes instead, with what is `known` of some. */
+  restore(scenes: readonly Uint32Array[], known: readonly SceneRow[] = []): void {
     this.scenes.clear();
     for (const words of scenes) this.put(words);
+    for (const { key, before, now } of known) Object.assign(this.scenes.get(key) ?? {}, { before, now });
   }
 
   /** A trainer's results; those on scenes that are gone are left out. */

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** A run that a kernel steers in this page. Its worker is the test. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { FromTrainer, ToTrainer } from "../../../contract/training";
+import { type FromTrainer, sceneKey, type ToTrainer } from "../../../contract/training";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { PageTraining } from "../page_training";
 
@@ -132,6 +132,7 @@ test("a page that leaves says so, one that cannot train says why, and one that i
 
 test("without its kernel the run goes on in this page when a person wants it", async () => {
   const learner = await begin();
+  order({ type: "SCENES", scenes: [] });
   learner.says({ type: "PHASE", text: "training here" });
   model.set("status", "training");
   training.kernelIs(false);
@@ -142,4 +143,28 @@ test("without its kernel the run goes on in this page when a person wants it", a
   expect([learner.ended, spoken().length]).toEqual([false, said]);
   training.model.send({ type: "STOP_TRAINING" });
   expect(learner.heard.at(-1)).toEqual({ type: "STOP" });
+});
+
+test("the scenes that the run practises stay in the list of the page that takes it over", async () => {
+  const fields = ["rng_key", "rng_count", "practice", "ticks", "x"].map((name) => [name, "f32", 0] as [string, "f32", number]);
+  const drill = { ...spec, fields };
+  model.set("drill", { spec: drill, javascript: "return {}" });
+  const state = `${"00".repeat(16)}0000803f`; // x = 1
+  const start = { type: "START", spec: drill, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: [state], paused: false, asked: 0, policy };
+  order(start, 1, [view(0, 0, 128, 63), view(9)]);
+  model.fire(
+    "msg:custom",
+    { type: "TRAINER", problem: "" },
+    Array.from({ length: 4 }, () => view(0)),
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  const [key] = [sceneKey(new Uint32Array([0, 0, 0, 0, 0x3f800000]))];
+  const first = { share: 0.25, version: 1 };
+  model.set("scenes", [{ key, places: [], before: first, now: first }]);
+  Learner.all[0]!.says({ type: "PHASE", text: "training here" });
+  model.set("status", "training");
+  training.kernelIs(false);
+  await training.offer!.actions[0]!.act();
+  Learner.all[0]!.says({ type: "SCENES", rows: [{ key, share: 0.75, version: 9 }] });
+  expect(training.model.get("scenes")).toMatchObject([{ key, before: { share: 0.25 }, now: { share: 0.75 } }]);
 });
