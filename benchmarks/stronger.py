@@ -68,6 +68,7 @@ def compare(drill: CompiledDrill, found: Sequence[PolicyVersion]) -> dict[str, A
         "rows": rows,
         **baselines,
         "against_the_one_before": [rows[k][k - 1]["points"] for k in range(1, len(found))],
+        "worst": [min((row["points"] for row in against), default=1.0) for against in rows],
         "last_against_second": rows[-1][1]["points"] if len(rows) > 2 else None,
         "chaser_share_of_best": float((chaser / np.maximum.accumulate(chaser)).min()),
     }
@@ -95,7 +96,11 @@ def main() -> None:
             run = runs[seed] = {"seed": seed, "seconds": seconds, "reverts": reverts, **compare(drill, found)}
             before, share = [round(part, 3) for part in run["against_the_one_before"]], run["chaser_share_of_best"]
             print(f"seed {seed}, {version.step / 1e6:.0f} M steps, {seconds:.0f} s, {reverts:g} reverts: {before}")
-            print(f"  against the one before; {share:.3f} of its best against the chaser", flush=True)
+            worst = min(run["worst"])
+            print(
+                f"  against the one before; {worst:.3f} against any; {share:.3f} of its best against the chaser",
+                flush=True,
+            )
             write(name, {"machine": describe(), "hyper": hyper, "runs": list(runs.values())})  # a long run may be ended
 
 

@@ -164,14 +164,14 @@ def test_the_strongest_old_ones_are_never_dismissed(ball, cheap):
     assert leavers == {2, 4}, "nor is the champion"
 
 
-def test_opponents_are_half_the_newest_and_else_any_or_hard(ball, cheap):
+def test_opponents_are_mostly_hard_ones_else_any_or_the_newest(ball, cheap):
     found = filled(ball, 6)
     for k, snapshot in enumerate(found.snapshots):
         snapshot.win_rate = 0.2 if k == 1 else 1.0
     drawn = [id(w) for _ in range(500) for w in found.draw(8)]
     share = {k: drawn.count(id(s.weights)) / len(drawn) for k, s in enumerate(found.snapshots)}
-    assert share[5] == pytest.approx(0.5 + 0.3 / 6, abs=0.03)
-    assert share[1] == pytest.approx(0.3 / 6 + 0.2, abs=0.03)
+    assert share[5] == pytest.approx(0.1 + 0.3 / 6, abs=0.03)
+    assert share[1] == pytest.approx(0.3 / 6 + 0.6, abs=0.03)
     assert share[0] == pytest.approx(0.3 / 6, abs=0.02)
 
 

@@ -30,16 +30,21 @@ CAPACITY, RECENT, BEST = 100, 0.6, 0.2
 """Snapshots kept, and the shares of them kept for being new and for being strong; the rest are random older ones."""
 MOST_BYTES = 8 << 20
 """Larger networks have a smaller pool, so that a checkpoint with it stays small (assumed)."""
-LATEST, UNIFORM = 0.5, 0.3
-"""Shares of opponents drawn: the newest snapshot, any, and else one that the learner finds hard."""
+LATEST, UNIFORM = 0.1, 0.3
+"""Shares of opponents drawn: the newest snapshot, whom self-play is against anyway, any, and else one that the learner
+finds hard. With half of them the newest, a run came to lose to its own version of 500 million steps ago (measured:
+benchmarks/stronger.py).
+"""
 HARDNESS = 2
 """A hard one is drawn in proportion to (1 - win rate)^2: O. Vinyals et al., "Grandmaster level in StarCraft II", 2019,
 f_hard."""
 EMA = 0.05
 """Weight of one match in the win rate against a snapshot."""
-PINNED_MATCHES, CHAMPION_MATCHES, RIVAL_MATCHES, RIVALS = 128, 128, 32, 3
+PINNED_MATCHES, CHAMPION_MATCHES, RIVAL_MATCHES, RIVALS = 128, 128, 8, 16
 """Matches of a newcomer with each pinned opponent, with the champion, with each other snapshot it meets, and how many
-of these it meets (128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
+of these it meets (128 leave a standard error of 4 % at 50 %, 2 % at 95 %): few with many, so that it is known who is
+hard.
+"""
 CHAMPION_SERIES = 31
 """Between the series of rivals and those of succession.py."""
 ROUND_SERIES = 256
@@ -49,8 +54,8 @@ BASE_ELO, BASE_MATCHES = 1000.0, 2048
 MOST_MATCHES = 1e9
 """Of two players, in a file."""
 THRIFT = 24
-"""Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 1 % of the
-time at 2 million agent steps/s (measured)."""
+"""Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 3 % of the
+time at 1.2 million agent steps/s (measured)."""
 
 
 @dataclasses.dataclass
@@ -265,7 +270,7 @@ class League:
     # ---- opponents
 
     def draw(self, count: int) -> list[np.ndarray]:
-        """Draw `count` opponents and return their weights: half the newest, three in ten any, two in ten hard ones."""
+        """Draw `count` opponents and return their weights: one in ten the newest, three any, six hard ones."""
         rng = np.random.default_rng([self.seed, 0xD4A3, self.draws])
         self.draws += 1
         hard = self._hard(self.snapshots)

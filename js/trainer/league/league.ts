@@ -168,7 +168,7 @@ export class League {
 
   // ---- opponents
 
-  /** Draws `count` opponents and gives their weights: half the newest, three in ten any, two in ten hard ones. */
+  /** Draws `count` opponents and gives their weights: one in ten the newest, three any, six hard ones. */
   draw(count: number): Float32Array[] {
     const rng = Generator.seeded(this.seed, 0xd4a3, this.counts.draws);
     this.counts.draws += 1;
