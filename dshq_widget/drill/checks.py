@@ -125,6 +125,7 @@ def check(drill: Any, base: type) -> None:
     _check_page(declared)
     _check_paints(declared)
     _check_terms(declared)
+    _check_baselines(declared)
     _check_members(declared, base)
 
 
@@ -289,6 +290,17 @@ def _check_terms(drill: Any) -> None:
                     attribute,
                     name,
                 )
+
+
+def _check_baselines(drill: Any) -> None:
+    """Names that each back end can write down, and keep apart from one another's sides."""
+    for name in drill.baselines:
+        if not name.isascii():
+            raise DeclarationError(f"baseline {name!r}: use letters from a to z, digits and _", "baselines", name)
+        for other in (f"{name}_0", f"{name}_1"):
+            if other in drill.baselines:
+                said = f"{name!r} and {other!r}: the second is also what the first is called for one side"
+                raise DeclarationError(f"baselines {said}; choose another name", "baselines", other)
 
 
 def _check_members(drill: Any, base: type) -> None:

@@ -412,13 +412,19 @@ class Territory(Drill):
 
     @rule
     def raider(s, i, side):
-        """An energy parasite on the worker with the most others around it and no protector near, else waits."""
+        """An energy parasite on the worker with the most others around it and no protector near, else waits.
+
+        It sees the whole territory, as a person at the page does; the observation has five chunks of it.
+        """
         chunk = busiest_worker(s, i, GUARD_REACH)
         return CHUNKS + chunk if s.queen_energy[i] >= ENERGY_COST and chunk >= 0 else 0
 
     @rule
     def hunter(s, i, side):
-        """A combat parasite on the worker with the most others around it, as often as the energy lasts."""
+        """A combat parasite on the worker with the most others around it, as often as the energy lasts.
+
+        It sees the whole territory, too.
+        """
         chunk = busiest_worker(s, i, 0.0)
         return 2 * CHUNKS + chunk if s.queen_energy[i] >= COMBAT_COST and chunk >= 0 else 0
 

@@ -141,7 +141,8 @@ def test_a_cluster_that_does_not_answer_a_stranger_is_refused_in_a_sentence(monk
 
 def test_a_learner_that_leaves_the_cluster_may_be_silent():
     process, heard = OneProcess.__new__(OneProcess), []
-    process._training, process._on_message = False, lambda _, message: heard.append(message["type"])
+    process._training, process._stuck_seconds = False, None
+    process._on_message = lambda _, message: heard.append(message["type"])
     silent = {"type": "HEALTH", "health": "silent"}
     for message in (silent, {"type": "PHASE", "phase": "training"}, silent, {"type": "STOPPED"}, silent):
         process._receive(None, message)

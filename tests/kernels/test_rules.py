@@ -1,13 +1,16 @@
 """The rules language: what it means, equal on both back ends."""
 
 import json
+import runpy
 import subprocess
 
 import numpy as np
 import pytest
+from numpy import sign
 
+from dshq_kernels.language.rules import RulesError
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import rule
+from dshq_widget.drill.declaration import Observation, rule
 from dshq_widget.env.trace import node, trace
 from tests.harness.games.constructs import Permits, Words
 from tests.harness.games.small_drill import drill_with
@@ -109,6 +112,105 @@ def test_a_loop_stays_a_loop():
         assert source.count(head) >= 1, "in every back end"
     states = [trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")]
     assert states[0] == states[1]
+
+
+@rule
+def push(s, i):
+    """Moves `n`, which is an index elsewhere."""
+    s.n[i] += 1
+    return 10.0
+
+
+def adds_in_place(s, i):
+    """The element is chosen once, before the right side."""
+    s.row[random_int(s, i, 3), i] += 1.0
+    s.n[i] = 0
+    s.row[s.n[i], i] += push(s, i)
+    k = 1
+    s.row[k, i] -= push(s, i)
+    s.row[2, i] *= 2.0
+
+
+def test_an_element_that_is_added_to_is_chosen_once():
+    drill = compile_drill(drill_with(adds_in_place))
+    game = drill.game(reference=True)
+    tiles = game.new(1)
+    tiles["row"][:] = 5
+    drawn = tiles["rng_count"].copy()
+    game.tick(tiles)
+    assert (tiles["rng_count"] == drawn + 1).all(), "one number is drawn"
+    first, second, third = tiles["row"][0]
+    assert set(first) <= {15, 16} and set(second) <= {-5, -4} and set(third) <= {10, 12}
+    assert ((first - 15) + (second + 5) + (third - 10) / 2 == 1).all(), "one of them had one more"
+    assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
+
+
+length = 3.0  # a word of the language, too
+
+
+def names_of_words(s, i):
+    s.row[0, i] = length
+    s.row[1, i] = hypotenuse(s, i)
+
+
+@rule
+def hypotenuse(s, i):
+    return sqrt(9.0 + 16.0)
+
+
+def test_a_constant_may_have_the_name_of_a_word():
+    game = compile_drill(drill_with(names_of_words)).game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["row"][0, 0] == 3).all() and (tiles["row"][0, 1] == 5).all()
+
+
+def test_a_comment_may_stand_further_left_than_its_rule(tmp_path):
+    text = "class Rules:\n    def tick(s, i):\n# s.x[i] = 2.0\n        s.x[i] = 1.0\n"
+    (tmp_path / "left.py").write_text(text)
+    found = runpy.run_path(str(tmp_path / "left.py"))
+    game = compile_drill(drill_with(found["Rules"].tick)).game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["x"] == 1).all()
+
+
+def test_the_sign_of_numpy_is_numpys_however_it_is_called():
+    game = compile_drill(drill_with(signs)).game(reference=True)
+    tiles = game.new(1)
+    tiles["x"][:] = 0
+    game.tick(tiles)
+    assert (tiles["row"][0, :2] == 0).all()
+
+
+def signs(s, i):
+    s.row[0, i] = sign(s.x[i])
+    s.row[1, i] = np.sign(s.x[i])
+
+
+def wraps(s, i):
+    big = -int(-3.0e9)
+    s.n[i] = 1 if big > s.ticks[i] else 0
+
+
+def test_the_least_int_is_its_own_negative():
+    drill = compile_drill(drill_with(wraps))
+    game = drill.game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["n"] == 0).all()
+    assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
+
+
+def sees_every_other(s, i, side, o):
+    for k in loop(3):
+        o[2 * k, i] = s.x[i]
+
+
+def test_observations_that_no_round_of_a_loop_writes_are_missed():
+    seen = tuple(Observation(f"o{k}") for k in range(6))
+    with pytest.raises(RulesError, match=r"it does not write o\[1\], o\[3\]"):
+        compile_drill(drill_with(adds_in_place, observations=seen, observe=rule(sees_every_other)))
 
 
 @rule

@@ -23,6 +23,11 @@ GAIN = 0.5
 TABLE = (3, 1, 4)
 
 
+@rule
+def idle(s, i, side):
+    return 0
+
+
 def uses_while(s, i):
     while s.x[i] < 1.0:
         s.x[i] += 0.1
@@ -148,9 +153,46 @@ def second_side(s, i):
     s.n[i] = s.action[1, i]
 
 
+def belongs(s, i):
+    s.x[i] = 1.0 if s.n[i] in (1, 2) else 0.0
+
+
+def orders_bools(s, i):
+    s.x[i] = 1.0 if (s.x[i] > 0.0) < (s.n[i] > 0) else 0.0
+
+
+def shifts_far(s, i):
+    s.n[i] = 1 << 32
+
+
+def divides_by_nothing(s, i):
+    s.x[i] = 1.0 if -1 / 0 < 0.0 else 2.0
+
+
+def not_a_number(s, i):
+    s.x[i] = math.nan
+
+
+def half_an_index(s, i):
+    for k in range(3):
+        s.x[i] += float(TABLE[k / 2])
+
+
+def stands_still(s, i):
+    for _ in range(0, 8, 0):
+        s.x[i] += 1.0
+
+
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
+        (belongs, "there is no `in`", "x == 1 or x == 2"),
+        (orders_bools, "bools have no order", "b and not a"),
+        (shifts_far, "cannot shift by 32", "0 to 31"),
+        (divides_by_nothing, "this divides by 0", "math.inf"),
+        (not_a_number, "NaN is not a number that rules can hold", "flag"),
+        (half_an_index, "an index must be i32, not f32", "`//` instead of `/`"),
+        (stands_still, "the step of a loop cannot be 0", "-1 to count down"),
         (uses_while, "`while`", "for attempt in range"),
         (uses_break, "`break`", "flag"),
         (mixes, "cannot mix f32 and i32", "float()"),
@@ -198,6 +240,9 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
         ({"state": {"x": "f32", "rows": ("f32", 5_000_000)}}, "at most 131,072 .*'rows' has 5,000,000.* 20 GB"),
         ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
         ({"state": {"x": "f32", "ticks": "i32"}}, "every state already has a field of this name"),
+        ({"state": {"x": "f32", "buffer": ("f32", 4)}}, "something else under this name"),
+        ({"baselines": ("bot", "bot_0"), "bot": idle, "bot_0": idle}, "choose another name"),
+        ({"baselines": ("jäger",), "jäger": idle}, "use letters from a to z"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
         ({"time_limit": 7}, "multiple of action_repeat"),
         ({"keys": {"KeyA": ("a", "d")}}, "which is not an action"),

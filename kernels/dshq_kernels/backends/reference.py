@@ -236,7 +236,7 @@ class _Verb:
         assert isinstance(value, Cast)
         a = self.e(value.a)
         if value.type == F32:
-            return f"(ONE * {a})"
+            return f"f32({a})"
         return f"int({a})" if value.a.type == F32 else f"({WRAP[value.type].format(a)})"
 
     def constant(self, value: Const) -> str:
@@ -272,6 +272,6 @@ class _Verb:
 
 
 FUNCTIONS = {"abs": "abs", "sqrt": "root", "floor": "floor"}
-WORDS = ("ONE", "abs", "breakpoint", "emit", "floor", "format", "hash32", "inside", "int", "print", "quotient", "range",
+WORDS = ("abs", "breakpoint", "emit", "f32", "floor", "format", "hash32", "inside", "int", "print", "quotient", "range",
          "remainder", "root", "saturated")  # fmt: skip
 """The words of the generated code besides constants: Python's own and those of reference_game.py."""

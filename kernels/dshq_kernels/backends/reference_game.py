@@ -28,7 +28,7 @@ from dshq_kernels.simd.lanes import LANES
 SWITCH, REFERENCE = "DSHQ_RULES", "reference"
 MOST_VIEWS = 4096
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-ONE, NOTHING = np.float32(1), np.float32(0)
+NOTHING = np.float32(0)
 WHOLE = np.float32(2**23)
 """From here on every float32 is a whole number."""
 WORD = 0xFFFFFFFF
@@ -69,12 +69,12 @@ def saturated(x: np.float32) -> np.float32:
 
 def root(x: np.float32) -> np.float32:
     """The square root: a double's, rounded once more, is the correctly rounded one (Figueroa 1995)."""
-    return ONE * math.sqrt(x) if x >= 0 else np.sqrt(x)
+    return np.float32(math.sqrt(x)) if x >= 0 else np.sqrt(x)
 
 
 def floor(x: np.float32) -> np.float32:
     if -WHOLE < x < WHOLE and x != 0:
-        return ONE * math.floor(x)
+        return np.float32(math.floor(x))
     return x
 
 
@@ -98,7 +98,7 @@ def emit(out: NDArray[Any], count: int, *shape: float) -> int:
 
 
 WORDS: dict[str, Any] = {
-    "ONE": ONE,
+    "f32": np.float32,
     "quotient": quotient,
     "remainder": remainder,
     "inside": inside,

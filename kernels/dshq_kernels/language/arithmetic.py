@@ -59,6 +59,8 @@ def literal(value: Any, node: ast.AST, parsed: Parsed) -> Const:
     if isinstance(value, (int, np.integer)):
         return Const(int(value), LITERAL)
     if isinstance(value, (float, np.floating)):
+        if math.isnan(value):
+            raise parsed.error(node, "NaN is not a number that rules can hold", "keep a flag in a field of its own")
         return Const(round32(float(value)), F32)
     raise parsed.error(node, f"{value!r} is not a number", "rules support only f32, i32, u32 and bool")
 
@@ -120,6 +122,8 @@ def unary(value: Expr, node: ast.UnaryOp, parsed: Parsed) -> Expr:
     if isinstance(node.op, ast.UAdd):
         return value
     if isinstance(node.op, ast.USub):
+        if isinstance(value, Const) and value.type == I32:
+            return replace(value, value=wrap(-int(value.value), I32))
         if isinstance(value, Const) and value.type != U32:
             return replace(value, value=-value.value)
         return Unary("neg", value, value.type)
@@ -139,28 +143,29 @@ def binary(a: Expr, b: Expr, node: ast.BinOp, parsed: Parsed) -> Expr:
     if BOOL in (a.type, b.type):
         raise parsed.error(node, BOOL_ARITHMETIC, "write `1.0 if flag else 0.0`, or `and` / `or` for logic")
     a, b = unify(a, b, node, parsed)
+    if op in ("<<", ">>") and isinstance(b, Const) and b.type != F32 and not 0 <= int(b.value) < 32:
+        raise parsed.error(node, f"cannot shift by {b.value}", "shift by 0 to 31")
     if isinstance(a, Const) and isinstance(b, Const) and a.type in (LITERAL, I32):
+        if op == "/" and b.value == 0:
+            raise parsed.error(node, "this divides by 0", "write the number that is meant, such as `math.inf`")
         return fold(op, a, b)
     if a.type == F32 and op not in ("+", "-", "*", "/"):
         mend = "use `floor(a / b)`" if op in ("//", "%") else "use ints"
         raise parsed.error(node, f"`{op}` does not work on floats", mend)
     if a.type != F32 and op == "/":
         raise parsed.error(node, "`/` does not work on ints", "write `//`, or `float(a) / float(b)`")
-    if op in ("<<", ">>"):
-        if not isinstance(b, Const):
-            b = Binary("&", b, Const(31, b.type), b.type)
-        elif not 0 <= int(b.value) < 32:
-            raise parsed.error(node, f"cannot shift by {b.value}", "shift by 0 to 31")
+    if op in ("<<", ">>") and not isinstance(b, Const):
+        b = Binary("&", b, Const(31, b.type), b.type)
     return Binary(op, a, b, a.type)
 
 
 def fold(op: str, a: Const, b: Const) -> Const:
     """An operation on two int constants of one type: i32 wraps and literals do not; `/` gives f32; `//` and `%` by
-    zero give 0.
+    zero give 0. Raises ZeroDivisionError for `/` by zero.
     """
     x, y = int(a.value), int(b.value)
     if op == "/":
-        return Const(round32(x / y) if y else math.inf, F32)
+        return Const(round32(x / y), F32)
     value = 0 if op in ("//", "%") and y == 0 else FOLD[op](x, y)
     return Const(wrap(value, I32) if a.type == I32 else value, a.type)
 

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dshq_kernels.language.arithmetic import (
     COMPARE,
     I32_HIGH,
@@ -85,6 +87,8 @@ FOREIGN = {
     **dict.fromkeys(("randrange", "randint", "choice", "integers"), "write `random_int(s, i, n)`"),
 }
 """What to write instead of functions of Python and numpy, by their names without the module's."""
+ELSEWHERE: dict[type[ast.cmpop], str] = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}
+"""Comparisons of Python that the language lacks."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
 
 Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable[..., Any], ...]], tuple[Expr, ...]]
@@ -155,6 +159,9 @@ class Expressions:
 
     def constant(self, node: ast.Name | ast.Attribute, scope: Scope) -> Const:
         value = self.reader.lookup(node, scope.parsed)
+        if isinstance(node, ast.Name) and isinstance(value, (types.FunctionType, str)):
+            own = self.reader.named(node.id, scope.parsed)  # a constant may have the name of a word that is called
+            value = own if isinstance(own, (bool, int, float, np.number)) else value
         if value is None or isinstance(value, (types.FunctionType, types.ModuleType, str)):
             name = ast.unparse(node)
             mend = suggest(name, self.reader.numbers(scope.parsed), "define it as a module or class constant")
@@ -171,6 +178,8 @@ class Expressions:
             table = self.reader.lookup(owner, scope.parsed)
             if isinstance(table, (tuple, list)):
                 index = settle(self.expr(node.slice, scope))
+                if index.type != I32:
+                    raise scope.error(node, *not_an_index(index))
                 if not isinstance(index, Const) or not 0 <= int(index.value) < len(table):
                     mend = "use an array field, or conditional expressions"
                     raise scope.error(node, "a table of constants needs a constant index in range", mend)
@@ -207,7 +216,7 @@ class Expressions:
         """An index into `what`, checked now where it is constant or bounded, else clamped into the array."""
         value = settle(self.expr(part, scope))
         if value.type != I32:
-            raise scope.error(node, f"an index must be i32, not {value.type}", "write `int(x)`")
+            raise scope.error(node, *not_an_index(value))
         if isinstance(value, Const):
             if not 0 <= value.value < length:
                 error = f"index {value.value} is outside {what} of length {length}"
@@ -224,10 +233,15 @@ class Expressions:
     # -- comparisons and choices
 
     def comparison(self, node: ast.Compare, scope: Scope) -> Expr:
-        if len(node.ops) != 1 or type(node.ops[0]) not in COMPARE:
+        if len(node.ops) != 1:
             raise scope.error(node, "comparisons cannot be chained", "write `a < b and b < c`")
-        left, right = self.expr(node.left, scope), self.expr(node.comparators[0], scope)
-        return compare(COMPARE[type(node.ops[0])], *unify(left, right, node, scope.parsed))
+        op = COMPARE.get(type(node.ops[0]))
+        if op is None:
+            raise scope.error(node, f"there is no `{ELSEWHERE[type(node.ops[0])]}`", "write `x == 1 or x == 2`")
+        left, right = unify(self.expr(node.left, scope), self.expr(node.comparators[0], scope), node, scope.parsed)
+        if left.type == BOOL and op not in ("==", "!="):
+            raise scope.error(node, f"bools have no order: `{op}` compares numbers", "write `b and not a` for `a < b`")
+        return compare(op, left, right)
 
     def logic(self, node: ast.BoolOp, scope: Scope) -> Expr:
         op = "and" if isinstance(node.op, ast.And) else "or"
@@ -325,6 +339,11 @@ class Expressions:
             number = Cast(Select(Compare("<", x, high), x, high, F32), I32)
             return Cast(number, U32) if wanted == U32 else number
         return Cast(value, wanted)
+
+
+def not_an_index(value: Expr) -> tuple[str, str]:
+    """The error and the fix."""
+    return f"an index must be i32, not {value.type}", "write `int(x)`, or `//` instead of `/`"
 
 
 def cast_constant(value: Const, wanted: str) -> Const:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from dshq_kernels.language import maths, rng
 from dshq_kernels.language.ir import I32, TYPES, U32, Field, Origin
@@ -92,16 +93,21 @@ class Reader:
             return getattr(owner, node.attr, None) if isinstance(owner, (type, types.ModuleType)) else None
         if not isinstance(node, ast.Name):
             return None
+        found = self.named(node.id, parsed)
+        if node.id in OTHERWISE_IN_NUMPY and found is getattr(np, node.id):  # from numpy import sign
+            return WORDS[OTHERWISE_IN_NUMPY[node.id]]
+        return found if isinstance(found, types.FunctionType) else WORDS.get(node.id, found)
+
+    def named(self, name: str, parsed: Parsed) -> Any:
+        """What stands under a name around a rule, whatever the word means in the language; or None."""
         function: Any = parsed.function
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         scopes: list[Mapping[str, Any]] = [function.__globals__]
         if function in self.source.rules.values():
             scopes = [self.source.rules, self.source.constants, *scopes]
-        if node.id in closure:
-            found = closure[node.id].cell_contents
-        else:
-            found = next((scope[node.id] for scope in scopes if node.id in scope), None)
-        return found if isinstance(found, types.FunctionType) else WORDS.get(node.id, found)
+        if name in closure:
+            return closure[name].cell_contents
+        return next((scope[name] for scope in scopes if name in scope), None)
 
     def numbers(self, parsed: Parsed) -> list[str]:
         """Names of the constants that a rule may read, for suggestions."""
@@ -118,7 +124,8 @@ def parse(function: Callable[..., Any]) -> Parsed:
         raise RulesError(
             f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell"
         ) from error
-    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    node = ast.parse("".join(line.removeprefix(indent) for line in lines)).body[0]  # a comment may stand further left
     file = name if written else inspect.getsourcefile(function) or "?"
     if not isinstance(node, ast.FunctionDef):
         raise RulesError(
@@ -138,6 +145,8 @@ def common_fields(sides: int) -> tuple[Field, ...]:
 
 
 COMMON_FIELDS = tuple(f.name for f in common_fields(2))
+TAKEN = ("buffer", "__proto__")
+"""Names that a state has in JavaScript: its memory, and an object's own."""
 
 
 def declared_fields(source: Source) -> list[Field]:
@@ -158,6 +167,8 @@ def declared_fields(source: Source) -> list[Field]:
             raise DeclarationError(
                 f"{where}: every state already has a field of this name; choose another name", "state", name
             )
+        if name in TAKEN:
+            raise DeclarationError(f"{where}: the page's state has something else under this name", "state", name)
         fields.append(Field(name, kind, length))
     return fields
 

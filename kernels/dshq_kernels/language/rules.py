@@ -7,11 +7,13 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import count
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count, product
+from math import prod
+from types import MappingProxyType
 
 from dshq_kernels.language import rng
-from dshq_kernels.language.arithmetic import bounds, convert, settle, zero
+from dshq_kernels.language.arithmetic import FOLD, bounds, convert, settle, wrap, zero
 from dshq_kernels.language.expressions import SHAPES
 from dshq_kernels.language.ir import (
     BOOL,
@@ -19,6 +21,7 @@ from dshq_kernels.language.ir import (
     I32,
     Binary,
     Const,
+    Expr,
     For,
     If,
     Load,
@@ -37,6 +40,7 @@ from dshq_kernels.language.subset import DeclarationError, RulesError, rule
 __all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "stored_by", "translate", "translate_term"]
 
 KEPT_BY_RESET = 3  # the generator and `practice`
+MOST_VALUES = 65_536  # of an index inside loops that are looked at one by one
 
 
 def translate(source: Source) -> Program:
@@ -183,20 +187,62 @@ class _Translation:
         return tuple(writer.block)
 
 
-def written_by(block: Iterable[Stmt], length: int, join: Callable[[set[int], set[int]], set[int]]) -> set[int]:
-    """The elements of a result of `length` that a block writes; `join` makes one set of those of an `if`'s branches. An
-    index that is unknown at compile time counts as all its possible values.
+def written_by(
+    block: Iterable[Stmt],
+    length: int,
+    join: Callable[[set[int], set[int]], set[int]],
+    loops: Mapping[str, range] = MappingProxyType({}),
+) -> set[int]:
+    """The elements of a result of `length` that a block inside `loops` writes; `join` makes one set of those of an
+    `if`'s branches. An index that is unknown at compile time counts as all its possible values.
     """
     places: set[int] = set()
     for statement in block:
         if isinstance(statement, Out):
-            first, last = bounds(statement.index) or (0, length - 1)
-            places.update(range(first, last + 1))
+            places |= elements(statement.index, length, loops)
         elif isinstance(statement, If):
-            places |= join(*(written_by(arm, length, join) for arm in (statement.body, statement.orelse)))
+            places |= join(*(written_by(arm, length, join, loops) for arm in (statement.body, statement.orelse)))
         elif isinstance(statement, For):
-            places |= written_by(statement.body, length, join)
+            rounds = range(statement.start, statement.stop, statement.step)
+            places |= written_by(statement.body, length, join, {**loops, statement.var: rounds})
     return places
+
+
+def elements(index: Expr, length: int, loops: Mapping[str, range]) -> set[int]:
+    """What an index into a result of `length` may be: made of loops' indices alone each of its values, else all between
+    its least and its largest.
+    """
+    over = sorted(indices(index))
+    if all(name in loops for name in over) and prod(len(loops[name]) for name in over) <= MOST_VALUES:
+        values = [
+            value_of(index, dict(zip(over, each, strict=True))) for each in product(*(loops[name] for name in over))
+        ]
+        if None not in values:
+            return {value for value in values if value is not None}
+    first, last = bounds(index) or (0, length - 1)
+    return set(range(first, last + 1))
+
+
+def indices(index: Expr) -> set[str]:
+    """The names of the variables in a sum, product, quotient or remainder."""
+    if isinstance(index, Binary):
+        return indices(index.a) | indices(index.b)
+    return {index.name} if isinstance(index, Var) else set()
+
+
+def value_of(index: Expr, at: Mapping[str, int]) -> int | None:
+    """An i32 made of constants and the numbers `at`; None for anything else, and for what does not fit an i32."""
+    if isinstance(index, Const):
+        return int(index.value)
+    if isinstance(index, Var):
+        return at[index.name]
+    if not isinstance(index, Binary) or index.op not in FOLD or index.type != I32:
+        return None
+    a, b = value_of(index.a, at), value_of(index.b, at)
+    if a is None or b is None or (index.op in ("//", "%") and b == 0):
+        return None
+    value = FOLD[index.op](a, b)
+    return value if wrap(value, I32) == value else None
 
 
 def listed(words: Iterable[str], most: int = 4) -> str:

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dshq_kernels.language.arithmetic import LITERAL, convert, settle, unify
+from dshq_kernels.language.arithmetic import LITERAL, binary, convert, settle, unify
 from dshq_kernels.language.debugging import debug, only_debugs
 from dshq_kernels.language.expressions import SHAPES, Expressions, outside
 from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Store, Var
 from dshq_kernels.language.reading import Parsed, Reader, stored_names
-from dshq_kernels.language.scope import Argument, Marker, Scope, Undefined, Value, Writer
+from dshq_kernels.language.scope import RESULT, Argument, Marker, Scope, Undefined, Value, Writer
 from dshq_kernels.language.subset import RulesError
 
 # Loops of at most this many rounds are unrolled: the lane loop around them vectorises only then (measured).
@@ -106,8 +106,7 @@ class Statements:
             case ast.AnnAssign(value=ast.expr() as value):
                 self.assignment(node.target, value, node, scope)
             case ast.AugAssign():
-                updated = ast.copy_location(ast.BinOp(as_load(node.target), node.op, node.value), node)
-                self.assignment(node.target, updated, node, scope)
+                self.augmented(node, scope)
             case ast.If():
                 self.branch(node, scope)
             case ast.For():
@@ -135,6 +134,27 @@ class Statements:
         held = [self.writer.assign("t", v) for v in values]  # all are read before any is written: `a, b = b, a`
         for part, v in zip(target.elts, held, strict=True):
             self.bind(part, v, node, scope)
+
+    def augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        """`x += y`. The element is chosen once, before `y`: its index, or `y`, may call a rule that changes what the
+        index is made of.
+        """
+        target = node.target
+        updated = ast.copy_location(ast.BinOp(as_load(target), node.op, node.value), node)
+        calls = any(isinstance(part, ast.Call) for part in (*ast.walk(target), *ast.walk(node.value)))
+        if not isinstance(target, ast.Subscript) or scope.marks(target.value, RESULT) or not calls:
+            self.assignment(target, updated, node, scope)
+            return
+        place = self.expressions.place(target, scope)
+        assert isinstance(place, Load)
+        index = None if place.index is None else self.writer.hold("k", place.index)
+        if isinstance(index, Var) and index.bounds is None:
+            index = self.writer.assign("k", index)  # a variable of the rule's own may be another number after `y`
+        place = Load(place.field, index, place.type)
+        before = self.writer.assign(place.field, place)
+        value = binary(before, self.expressions.expr(node.value, scope), updated, scope.parsed)
+        value = convert(value, place.type, node, scope.parsed)
+        self.writer.append(Store(place.field, index, value, at=self.writer.at))
 
     def bind(self, target: ast.expr, value: Expr, node: ast.stmt, scope: Scope) -> None:
         if isinstance(target, ast.Name):
@@ -238,6 +258,8 @@ class Statements:
         if len(numbers) != len(bounds) or not 1 <= len(bounds) <= 3:
             mend = "loop to a constant and put the rest under an `if`"
             raise scope.error(node, "the bounds of `range` must be constants", mend)
+        if len(numbers) == 3 and numbers[2] == 0:
+            raise scope.error(node, "the step of a loop cannot be 0", "write 1, or -1 to count down")
         rounds = range(*numbers)
         if len(rounds) > MAX_LOOP:
             raise scope.error(node, f"a loop of {len(rounds)} rounds is too long", f"at most {MAX_LOOP} are allowed")
