@@ -11,10 +11,13 @@ import torch
 
 from dshq_kernels.play import raster
 from dshq_kernels.play.rollout import STATS
+from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE, rows_needed, suits
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
@@ -126,6 +129,25 @@ class TestRows:
         last = [each.ring.obs_slot(each.ring.total - 1) for each in (one, two)]
         assert torch.equal(*last)
         assert not actor("approach", games=32).restore(one.state())
+
+    def test_a_file_with_other_reward_terms_is_continued(self):
+        state = FrameGames(compiled("approach"), 16, 0).state()
+        state["train.running"] = np.column_stack([state["train.running"], np.ones(16)])
+        games = FrameGames(compiled("approach"), 16, 0)
+        assert games.restore(state)
+        assert len(games.step(np.zeros(16, np.int64))) == len(games.stats())
+
+    def test_games_of_another_shape_leave_the_ring_empty(self):
+        warnings: list[str] = []
+        one, two = actor(), actor()
+        for _ in range(3):
+            one.step(one.random)
+        state = one.state() | replay_file.packed(one.ring) | {COUNTS: np.zeros(4)}
+        state["train.tiles"] = state["train.tiles"][:-1]
+        DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(state)
+        assert len(warnings) == 1 and two.ring.total == 0
+        two.step(two.random)
+        assert two.ring.total == 1
 
 
 class TestSampling:

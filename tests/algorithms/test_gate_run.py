@@ -283,3 +283,12 @@ def until(condition, seconds=60):
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_a_file_with_other_reward_terms_is_continued():
+    one, two = (Territories(compiled("territory"), 2, 0) for _ in range(2))
+    state = one.state()
+    state["train.running"] = np.column_stack([state["train.running"], np.ones(2)])
+    two.restore(state)
+    _, stats = two.step(np.zeros(2, np.int64))
+    assert len(stats) == len(two.stats())

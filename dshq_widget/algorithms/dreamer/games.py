@@ -150,13 +150,16 @@ class FrameGames:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> bool:
-        """Take over what `state` returned; False, and nothing changes, for another number of games or other rules."""
+        """Take over what `state` returned; False, and nothing changes, for another number of games or other rules.
+        Where other reward terms are paid now, their sums of the running episodes begin at 0.
+        """
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if state["train.tiles"].shape != tiles.shape or state["train.arrival"].shape != (5, self.n):
             return False
         tiles[:] = state["train.tiles"]
         self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-        self._terms = state["train.running"][:, 2:].copy()
+        terms = state["train.running"][:, 2:]
+        self._terms = terms.copy() if terms.shape == self._terms.shape else np.zeros_like(self._terms)
         over, reward, is_first, continues, episode = state["train.arrival"]
         self.over = over.astype(bool)
         self.arrival = Arrival(

@@ -109,6 +109,7 @@ class DreamerGames:
         if COUNTS not in state:
             return
         if not (replay_file.unpack(state, actor.ring) and actor.restore(state)):
+            actor.ring.total = 0
             self._warn("the replay ring has another shape than the file's: it begins empty, and the games begin anew")
             return
         self.player.restore(from_arrays(MEMORY, state))

@@ -67,9 +67,12 @@ class Territories:
         return {"train.tiles": self.batch.tiles.view(np.uint8).ravel().copy(), "train.running": running}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned if the number of games and the rules are the same."""
+        """Take over what `state` returned if the number of games and the rules are the same. Where other reward
+        terms are paid now, their sums of the running episodes begin at 0.
+        """
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if "train.tiles" in state and state["train.tiles"].shape == tiles.shape:
             tiles[:] = state["train.tiles"]
             self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-            self._terms = state["train.running"][:, 2:].copy()
+            terms = state["train.running"][:, 2:]
+            self._terms = terms.copy() if terms.shape == self._terms.shape else np.zeros_like(self._terms)
