@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from dshq_widget.algorithms.gate import evaluator
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
@@ -292,3 +293,10 @@ def test_a_file_with_other_reward_terms_is_continued():
     two.restore(state)
     _, stats = two.step(np.zeros(2, np.int64))
     assert len(stats) == len(two.stats())
+
+
+def test_without_a_gate_an_evaluation_sends_what_is_payable(monkeypatch):
+    monkeypatch.setattr(evaluator, "sends", lambda signal: False)
+    network = ContinuousTrainer(ExperienceBuffer(64), GateSettings(), seed=0).get_model_for_inference()[1]
+    gate = SimulationGate(GateSettings(mode="ungated"))
+    assert evaluator.play_gated(compiled("territory"), network, gate, 2).sent.sum() > 0

@@ -65,8 +65,8 @@ def play_gated(
     seed: int = 0,
     greedy: bool = False,
 ) -> Played:
-    """Whole episodes of the policy's proposals that the gate lets pass, drawn or the likeliest if `greedy`. There is no
-    exploration bonus.
+    """Whole episodes of the policy's proposals that the gate lets pass (all that is payable in mode "ungated"), drawn
+    or the likeliest if `greedy`. There is no exploration bonus.
     """
     judge = SimulationGate(gate.settings)
     judge.epsilon = 0.0
@@ -79,7 +79,8 @@ def play_gated(
         for k, proposal in enumerate(propose(network, territories.features(), rng)):
             result = judge.evaluate(territories.observation(k), proposal.chunk, proposal.kind)
             signals[k] += result.gate_signal / decisions
-            if sends(result.gate_signal):
+            payable = result.components["capacity"] != 0
+            if payable and (gate.settings.mode == "ungated" or sends(result.gate_signal)):
                 actions[k] = proposal.action
                 sent[k] += 1 / decisions
         rewards, _ = territories.step(actions)
