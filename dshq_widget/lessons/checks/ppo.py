@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ OVER = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], bool)
 """Ten decisions of one game: a goal ends the first episode at decision 5, the second one goes on behind the last. What
 follows a goal is worth nothing; what follows decision 9 is worth 0.4."""
 CLIP, VALUE, ENTROPY = 0.2, 0.5, 0.01
+SLOPE = 1e-5
+"""How far a slope may be off: the mean over 256 samples makes them small, and f32 rounds."""
 DONE = "It says the same as the project's own learner, on numbers that were drawn for this check as well."
 
 
@@ -156,6 +158,12 @@ def _number(answer: Any, name: str) -> list[str]:
     return []
 
 
+def _slopes(loss: torch.Tensor, of: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Slopes of a number in each element of `of`, in a row; 0 where it does not depend on one."""
+    found = torch.autograd.grad(loss.sum(), of, retain_graph=True, allow_unused=True)
+    return torch.cat([(torch.zeros_like(x) if g is None else g).flatten() for x, g in zip(of, found, strict=True)])
+
+
 def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
     new, old, advantage = drawn()
     new.requires_grad_()
@@ -202,7 +210,7 @@ def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
     if not answer.requires_grad:
         return ["The number is right, but it has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
     answer.backward()
-    if not torch.allclose(new.grad, again.grad, atol=TOLERANCE):  # type: ignore[arg-type]
+    if not torch.allclose(new.grad, again.grad, atol=SLOPE):  # type: ignore[arg-type]
         return ["The number is right, but its slopes are not: is a part of it detached?"]
     if not np.isclose(
         float(policy_loss(new.detach(), old, advantage, 0.05)),
@@ -220,11 +228,14 @@ def _value_loss(value_loss: Callable[..., Any] | None) -> list[str]:
     answer = value_loss(value.requires_grad_(), returns)
     if found := _number(answer, "value_loss"):
         return found
-    wanted, given = losses.value_loss(value, value, returns, None).item(), float(answer.detach())
+    right = losses.value_loss(value, value, returns, None)
+    wanted, given = right.item(), float(answer.detach())
     if not answer.requires_grad:
         return ["`value_loss` has no slope: leave `.detach()` and `.item()` out."]
     if same(given, wanted):
-        return []
+        if torch.allclose(_slopes(answer, [value]), _slopes(right, [value]), atol=SLOPE):
+            return []
+        return ["The number of `value_loss` is right, but its slopes in `value` are not: is a part of it detached?"]
     difference = (value - returns).detach()
     slips = {
         "`value_loss` lets errors cancel out. Square them first, then take the mean.": difference.mean(),
@@ -248,11 +259,17 @@ def _entropy(entropy: Callable[..., Any] | None) -> list[str]:
     answer = entropy(log_probs)
     if found := _number(answer, "entropy"):
         return found
-    wanted, given = losses.entropy(log_probs).item(), float(answer.detach())
+    right = losses.entropy(log_probs)
+    wanted, given = right.item(), float(answer.detach())
     if not answer.requires_grad:
         return ["`entropy` has no slope: leave `.detach()` and `.item()` out."]
     if same(given, wanted):
-        return []
+        if torch.allclose(_slopes(answer, [scores]), _slopes(right, [scores]), atol=SLOPE):
+            return []
+        return [
+            "The number of `entropy` is right, but its slopes are not: is the probability detached? It is what the "
+            "entropy changes with."
+        ]
     with torch.no_grad():
         each = log_probs.exp() * log_probs
         summed = each.sum(-1).mean()
@@ -322,7 +339,33 @@ def _loss_of(loss_of: Callable[..., Any], think: Callable[..., Any]) -> list[str
         return hint(given, slips) or [
             f"On samples drawn for this check it should be {float(wanted):.4f} and is {given:.4f}."
         ]
+    if found := _lost(_slopes(answer, list(net.parameters())), net, (obs, action, old, advantage, new), think):
+        return found
     narrow = float(loss_of(net, obs, action, old, advantage, new, clip=0.05).detach())
     if not np.isclose(narrow - given, float(losses.policy_loss(chosen, old, advantage, 0.05) - policy), atol=TOLERANCE):
         return ["Right for the usual clip, wrong for `clip=0.05`: hand `clip` on to `policy_loss`."]
     return []
+
+
+def _lost(
+    slopes: torch.Tensor, net: torch.nn.Module, samples: tuple[torch.Tensor, ...], think: Callable[..., Any]
+) -> list[str]:
+    """Which part of the loss is right as a number only, from its slopes in the weights and biases of `net`."""
+    obs, action, old, advantage, returns = samples
+    log_probs, value = think(net, obs)
+    if not (log_probs.requires_grad and value.requires_grad):
+        return ["What `think` gives has no slope: leave `.detach()` and `no_grad` out of it."]
+    chosen = log_probs.gather(1, action[:, None])[:, 0]
+    parts = {
+        "the policy loss": losses.policy_loss(chosen, old, advantage, CLIP),
+        "the value loss": VALUE * losses.value_loss(value, value, returns, None),
+        "the entropy": -ENTROPY * losses.entropy(log_probs),
+    }
+    each = {name: _slopes(part, list(net.parameters())) for name, part in parts.items()}
+    wanted = torch.stack(list(each.values())).sum(0)
+    if torch.allclose(slopes, wanted, atol=SLOPE):
+        return []
+    for name, part in each.items():
+        if torch.allclose(slopes, wanted - part, atol=SLOPE):
+            return [f"The number is right, but {name} has no slope: hand it what `think` gave, without `.detach()`."]
+    return ["The number is right, but its slopes in the weights are not: is a part of it detached?"]

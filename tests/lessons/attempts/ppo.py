@@ -79,14 +79,23 @@ def think(net, obs):
     return torch.log_softmax(out[:, :-1], -1), out[:, -1]
 
 
-def whole(policy=1.0, value=VALUE, entropy=ENTROPY, pick=None, clip_of=lambda clip: clip, end=lambda loss: loss):
-    """A whole loss with one slip: a weight, which log-probability, which clip, what is given."""
+def whole(
+    policy=1.0, value=VALUE, entropy=ENTROPY, pick=None, clip_of=lambda clip: clip, end=lambda loss: loss, cut=()
+):
+    """A whole loss with one slip: a weight, which log-probability, which clip, what is given, which parts have no
+    slope.
+    """
 
     def loss_of(net, obs, action, old_log_prob, advantage, returns, clip=0.2):
         log_probs, said = think(net, obs)
         chosen = log_probs.gather(1, action[:, None])[:, 0] if pick is None else pick(log_probs, action)
-        parts = losses.policy_loss(chosen, old_log_prob, advantage, clip_of(clip)), (said - returns).square().mean()
-        return end(policy * parts[0] + value * parts[1] - entropy * losses.entropy(log_probs))
+        clip = clip_of(clip)
+        parts = [
+            policy * losses.policy_loss(chosen, old_log_prob, advantage, clip),
+            value * (said - returns).square().mean(),
+            -entropy * losses.entropy(log_probs),
+        ]
+        return end(sum(part.detach() if k in cut else part for k, part in enumerate(parts)))
 
     return {"loss_of": loss_of, "think": think}
 
@@ -144,6 +153,10 @@ ATTEMPTS = {
     ),
     "value and entropy": Attempts(
         {
+            "half of a square detached": errors(lambda error: (error.detach() * error).mean()),
+            "the probability detached": spread(
+                lambda log_probs: -(log_probs.detach().exp() * log_probs).sum(-1).mean()
+            ),
             "errors cancel out": errors(torch.mean),
             "sizes of errors": errors(lambda error: error.abs().mean()),
             "squares added up": errors(lambda error: error.square().sum()),
@@ -175,6 +188,9 @@ ATTEMPTS = {
     "the whole loss": Attempts(
         {
             "as it is found": whole(value=0.0, entropy=0.0, pick=lambda log_probs, action: log_probs[:, 0]),
+            "value detached": whole(cut=[1]),
+            "entropy detached": whole(cut=[2]),
+            "both detached": whole(cut=[1, 2]),
             "action 0": whole(pick=lambda log_probs, action: log_probs[:, 0]),
             "a column": whole(pick=lambda log_probs, action: log_probs.gather(1, action[:, None])),
             "the policy alone": whole(value=0.0, entropy=0.0),
