@@ -256,7 +256,13 @@ class Submit(Home):
         open_rounds = [row for row in self.store.rounds() if row.state == OPEN and row.drill == admitted.drill]
         if not open_rounds:
             raise LeagueError(f"no {admitted.drill!r} round is open: ask your instructor when the next one begins")
-        found = open_rounds[0]
+        rules_hash = rounds.drill_of(admitted.drill).rules_hash
+        found = next((row for row in open_rounds if row.rules_hash == rules_hash), None)
+        if found is None:
+            raise LeagueError(
+                f"the open round {open_rounds[0].title!r} has other rules of {admitted.drill!r} than this league now "
+                "plays: ask your instructor to open a new one"
+            )
         kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
         submission = await asyncio.to_thread(self.store.submit, found.id, user.name, *kept)
         answer = {"submission": submission, "round": found.id, "title": found.title, "digest": admitted.digest}
@@ -431,13 +437,16 @@ class Teach(Page):
     async def close(self) -> None:
         """Close a round: from now on it is played."""
         found = self.store.round(self.number("round", 1, 10**9 - 1))
+        rounds.check_rules(found)
         anchors = rounds.anchors_of(found.drill, json.loads(found.anchors))
         await self.change(self.store.close_round, found.id, anchors)
         self.redirect(self.url(f"round/{found.id}"))
 
     async def again(self) -> None:
         """Play a closed round again, as a new one with new seeds."""
-        number = await self.change(self.store.rerun, self.number("round", 1, 10**9 - 1))
+        found = self.store.round(self.number("round", 1, 10**9 - 1))
+        rounds.check_rules(found)
+        number = await self.change(self.store.rerun, found.id)
         self.redirect(self.url(f"round/{number}"))
 
     async def withdraw(self) -> None:

@@ -12,7 +12,7 @@ from dshq_kernels.network.layers import work
 from dshq_kernels.play.rollout import Player
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.rounds import GAMES, block_seed, drill_of, played, player_of
+from dshq_widget.classroom.rounds import GAMES, OtherRules, block_seed, check_rules, drill_of, played, player_of
 from dshq_widget.classroom.store import Job, Outcome, Store
 
 IDLE_SECONDS = 0.5
@@ -32,10 +32,6 @@ def forfeit(costs: tuple[int, int]) -> Outcome:
     first, second = costs
     wins, losses = GAMES * (second > first), GAMES * (first > second)
     return Outcome(wins, GAMES - wins - losses, losses, None)
-
-
-class OtherRules(LeagueError):
-    """A round was opened with other rules of its drill, so none of its blocks can be played."""
 
 
 class Referee:
@@ -84,12 +80,8 @@ class Referee:
             self._apart.stop()
 
     def _outcome(self, job: Job) -> Outcome:
+        check_rules(job.round)
         drill = drill_of(job.round.drill)
-        if drill.rules_hash != job.round.rules_hash:
-            raise OtherRules(
-                f"round {job.round.id} was opened with different rules of {drill.name!r} ({job.round.rules_hash}, "
-                f"now {drill.rules_hash}): finish it with the release that opened it"
-            )
         digests = (job.first.digest, job.second.digest)
         seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
         contents = [self._content(entry.submission_id) for entry in (job.first, job.second)]

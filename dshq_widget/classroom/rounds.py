@@ -24,6 +24,10 @@ GAMES = 32
 """Games of one block: a tile of each side."""
 
 
+class OtherRules(LeagueError):
+    """A round was opened with other rules of its drill, so none of its blocks can be played."""
+
+
 def league_drills() -> tuple[str, ...]:
     """Names of the built-in drills that a league supports: those of two sides."""
     return tuple(name for name, drill in drills.items() if drill.sides == 2)
@@ -35,6 +39,16 @@ def drill_of(name: str) -> CompiledDrill:
     if name not in league_drills():
         raise LeagueError(f"expected a drill of two sides: one of {', '.join(league_drills())}; got {name[:40]!r}")
     return compiled(name)
+
+
+def check_rules(found: Any) -> None:
+    """Raise OtherRules where the round whose row is `found` was opened by a release with other rules of its drill."""
+    drill = drill_of(found.drill)
+    if drill.rules_hash != found.rules_hash:
+        raise OtherRules(
+            f"round {found.id} was opened with different rules of {drill.name!r} ({found.rules_hash}, "
+            f"now {drill.rules_hash}): finish it with the release that opened it, or open a new one"
+        )
 
 
 def anchor_names(drill: str) -> tuple[str, ...]:

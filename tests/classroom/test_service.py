@@ -21,7 +21,7 @@ from dshq_widget.classroom import round_html, rounds, server
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.server import application
-from dshq_widget.classroom.store import FINISHED, PLAYING, Outcome, Store
+from dshq_widget.classroom.store import FINISHED, OPEN, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
 from dshq_widget.cli import main
@@ -174,6 +174,24 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     connection.close()
     assert teacher.fill_in("/teach/again", f"/round/{number}", round=number)[0] == 302
     assert store.rounds()[0].state == PLAYING
+
+
+def test_a_round_of_other_rules_takes_nothing_and_is_not_played(service: Service, store: Store):
+    """A release with other rules of the drill opened it."""
+    right = open_round(store)
+    old = store.open_round("Old", "ball", "0" * 16, ["random"], 1, False)
+    token = store.issue_token("ada")
+    teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+    status, answer = send(service, token, policy_bytes(0))
+    assert status == 200 and answer["round"] == right, "not the newest one"
+    assert teacher.fill_in("/teach/close", f"/round/{right}", round=right)[0] == 302
+    status, answer = send(service, token, policy_bytes(0))
+    assert status == 422 and "'Old' has other rules of 'ball'" in answer["error"]
+    store.submit(old, "ada", 1, 0, "d", b"")
+    status, _, text = teacher.fill_in("/teach/close", f"/round/{old}", round=old)
+    assert status == 422 and "opened with different rules" in text and store.round(old).state == OPEN
+    store.close_round(old, rounds.anchors_of("ball", []))
+    assert teacher.fill_in("/teach/again", f"/round/{old}", round=old)[0] == 422
 
 
 def test_of_a_large_round_one_column_is_shown(service: Service, store: Store, monkeypatch: pytest.MonkeyPatch):
