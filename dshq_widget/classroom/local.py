@@ -78,8 +78,10 @@ class LocalLeague:
     # ---- what an instructor does
 
     def enrol(self, *names: str) -> dict[str, str]:
-        """Create accounts; returns a token by name. Raises LeagueError for an invalid name."""
-        return {name: self.store.issue_token(name) for name in names}
+        """Create accounts; returns a token by name. Raises LeagueError for an invalid name, or one that stands
+        twice.
+        """
+        return self.store.issue_tokens(names)
 
     def open_round(self, title: str, drill: str, anchors: Sequence[str] = (), blocks: int = 1) -> int:
         """Open a round that is published in full when finished; returns its number. Raises LeagueError for a drill of

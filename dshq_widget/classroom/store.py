@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import secrets
+import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -190,15 +191,23 @@ class Store:
 
     def issue_token(self, name: str, instructor: bool = False) -> str:
         """The same for one account; returns the token."""
-        return self.issue_tokens([name], instructor)[name]
+        (token,) = self.issue_tokens([name], instructor).values()
+        return token
 
     def issue_tokens(self, names: Sequence[str], instructor: bool = False) -> dict[str, str]:
-        """New tokens by the accounts' names; accounts are created if necessary, and old tokens become invalid. All are
-        made or none.
+        """New tokens by the accounts' names, in Unicode's form NFC; accounts are created if necessary, and old tokens
+        become invalid. All are made or none.
 
-        Raises LeagueError for a name that is empty, too long or has control characters, and for a student's token of
-        somebody who is an instructor.
+        Raises LeagueError for a name that is empty, too long or has control characters, for one that stands twice, and
+        for a student's token of somebody who is an instructor.
         """
+        names = [unicodedata.normalize("NFC", name) for name in names]
+        twice = [name for name, count in collections.Counter(names).items() if count > 1]
+        if twice:
+            raise LeagueError(
+                f"{', '.join(repr(name[:40]) for name in twice[:5])} stands there twice, and one name is one account: "
+                "tell them apart, by an initial or a number"
+            )
         tokens = {name: secrets.token_hex(24) for name in names}  # none begins like a flag
         with self.engine.begin() as db:
             for name, token in tokens.items():
@@ -315,7 +324,9 @@ class Store:
                 raise LeagueError(f"nobody has sent a policy to round {number} yet")
             rows = [{"name": a.name, "anchor": True, "digest": a.digest, "submission_id": None} for a in anchors]
             rows += [{"name": s.name, "anchor": False, "digest": s.digest, "submission_id": s.id} for s in taken]
-            return self._schedule(db, found, rows)
+            blocks = self._schedule(db, found, rows)
+        self._changes[number] += 1  # never before the commit: a reader would keep the old table for the new number
+        return blocks
 
     def rerun(self, number: int) -> int:
         """A new round between the same entries with fresh seeds; returns its number. Raises LeagueError while the round
@@ -332,7 +343,8 @@ class Store:
             kept = db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place))
             columns = ("name", "anchor", "digest", "submission_id")
             self._schedule(db, fresh, [{key: getattr(row, key) for key in columns} for row in kept])
-            return fresh.id
+        self._changes[fresh.id] += 1
+        return int(fresh.id)
 
     def changes(self, number: int) -> int:
         """How often entries or results of a round have changed since this process began: equal numbers, equal tables.
@@ -341,7 +353,6 @@ class Store:
         return self._changes[number]
 
     def _schedule(self, db: sql.Connection, found: Any, rows: list[dict[str, Any]]) -> int:
-        self._changes[found.id] += 1
         db.execute(entries.insert(), [{**row, "round_id": found.id, "place": k} for k, row in enumerate(rows)])
         query = select(entries.c.id).where(entries.c.round_id == found.id).order_by(entries.c.place)
         ids = list(db.scalars(query))

@@ -82,6 +82,22 @@ def test_the_store_says_what_changes_a_table(tmp_path: Path):
     store.close_connections()
 
 
+def test_a_change_is_counted_once_others_see_it(tmp_path: Path):
+    """Else a reader would keep the table from before under the number from after."""
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    for name in ("ada", "ben"):
+        store.submit(number, name, 1, 1, name, b"")
+    counted: list[int] = []
+    event.listen(store.engine, "commit", lambda _: counted.append(sum(store._changes.values())))
+    store.close_round(number, [Anchor("random", "random")])
+    store.record(store.next_job(), Outcome(16, 0, 16, None))
+    store.withdraw(number, "ben")
+    store.rerun(number)
+    assert counted == [0, 1, 2, 3] and sum(store._changes.values()) == 4
+    store.close_connections()
+
+
 def test_others_are_answered_while_a_table_is_worked_out_and_while_accounts_are_made(tmp_path: Path, monkeypatch):
     store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)

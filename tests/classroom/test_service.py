@@ -121,7 +121,7 @@ def test_behind_a_proxy_the_address_is_the_one_that_people_open(store: Store):
 
 def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):
     teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
-    status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\nada")
+    status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\n")
     tokens = dict(line.split("\t") for line in re.search(r"<pre>(.*?)</pre>", text, re.S)[1].split("\n") if line)
     assert status == 200 and len(tokens) == 3 and "<script>" not in text
     opened = {"drill": "ball", "title": f"Week 1 {EVIL}", "blocks": 1, "anchor": ["chaser", "gold"], "publish": "yes"}
@@ -174,6 +174,17 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     connection.close()
     assert teacher.fill_in("/teach/again", f"/round/{number}", round=number)[0] == 302
     assert store.rounds()[0].state == PLAYING
+
+
+def test_two_of_one_name_are_no_account(service: Service, store: Store):
+    teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+    names = "Ada\nJos\u00e9\nBob\nJose\u0301\nAda"  # an accent in one character, and as one of its own
+    status, _, text = teacher.fill_in("/teach/students", "/teach", names=names)
+    assert status == 422 and "&#x27;Ada&#x27;, &#x27;Jos\u00e9&#x27; stands there twice" in text
+    assert store.names() == []
+    for names in ("Jose\u0301", "Jos\u00e9"):
+        assert teacher.fill_in("/teach/students", "/teach", names=names)[0] == 200
+    assert store.names() == ["Jos\u00e9"]
 
 
 def test_a_round_of_other_rules_takes_nothing_and_is_not_played(service: Service, store: Store):
