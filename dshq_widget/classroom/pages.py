@@ -310,12 +310,14 @@ class Round(Page):
 
 
 class RoundCsv(Page):
-    """The table for a grade book."""
+    """The table of a finished round for a grade book."""
 
     @web.authenticated
     async def get(self, number: str) -> None:
         self.instructor()
         found = self.store.round(int(number))
+        if found.state != FINISHED:
+            raise LeagueError(f"round {found.id} is not finished: its CSV is there when all blocks are played")
         table = (await self.standing(found)).table
         self.set_header("Content-Type", "text/csv; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="round-{found.id}.csv"')
@@ -379,12 +381,16 @@ class Student(Page):
         if name != self.current_user.name:
             self.instructor()
         history = self.store.history(name)
-        standing = {}
+        standing, withdrawn, seen = {}, set[int](), set[int]()
+        for row in history:  # the newest one first, and only that one could be withdrawn
+            if row.round_id not in seen and row.state != OPEN and not self.store.entered(row.round_id, name):
+                withdrawn.add(row.id)
+            seen.add(row.round_id)
         for number in {row.round_id for row in history if row.state == FINISHED}:
             table = (await self.standing(self.store.round(number))).table
             students = sum(not row.anchor for row in table.rows)
             standing[number] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
-        self.render("student.html", name=name, history=history, standing=standing)
+        self.render("student.html", name=name, history=history, standing=standing, withdrawn=withdrawn)
 
 
 class Teach(Page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ class Table:
     """A round's standings."""
 
     rows: list[Row]
-    """Strongest first."""
+    """Strongest first, and those without games last."""
     points: np.ndarray
     """f64 `[n, n]` by place: the row's points against the column."""
     matches: np.ndarray
@@ -93,7 +94,8 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
     rating, half = elo.ratings(points, matches, pinned) if count else (pinned, pinned)
     rows = []
     rank = 0
-    for entry in sorted(entries, key=lambda entry: (-round(rating[entry.place], 6), entry.place)):
+    idle = matches.sum(1) == 0
+    for entry in sorted(entries, key=lambda e: (idle[e.place], -round(rating[e.place], 6), e.place)):
         k = entry.place
         rank += not entry.anchor
         rows.append(
@@ -115,7 +117,9 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
 
 
 def as_csv(standings: Table) -> str:
-    """The students' rows for a grade book; a spreadsheet takes no name for a formula."""
+    """The students' rows for a grade book; a spreadsheet takes no name for a formula. Whom no games link to random play
+    has no rating.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
@@ -123,6 +127,8 @@ def as_csv(standings: Table) -> str:
         if row.anchor:
             continue
         band = [f"{value:.1f}" for value in (row.elo, row.elo - row.half, row.elo + row.half)]
+        if not math.isfinite(row.half):
+            band = ["", "", ""]
         writer.writerow(
             [
                 row.rank,

@@ -134,6 +134,15 @@ def test_a_table_before_the_first_block():
     assert math.isinf(table.rows[1].half) and standings.table([], []).rows == []
 
 
+def test_whoever_has_no_games_is_last_and_the_file_has_no_infinity():
+    entries = [entry(0, "random", anchor=True), entry(1, "ada"), entry(2, "ben"), entry(3, "cleo")]
+    table = standings.table(entries, [result(0, 1, 30, 0, 2), result(0, 3, 2, 0, 30)])
+    assert [row.name for row in table.rows] == ["cleo", "random", "ada", "ben"]
+    assert [row.rank for row in table.rows] == [1, 0, 2, 3]
+    text = standings.as_csv(table)
+    assert "inf" not in text and "3,ben,,,,0.0,0," in text
+
+
 def test_what_is_admitted_is_the_policy_alone(tmp_path: Path):
     saved = policy(3)
     learned = checkpoint.Checkpoint(

@@ -242,11 +242,25 @@ def test_an_entry_can_be_withdrawn(store):
         teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
         assert teacher.fill_in("/teach/withdraw", f"/round/{number}", round=number, name="ada")[0] == 302
         assert teacher.fill_in("/teach/withdraw", f"/round/{number}", round=number, name="random")[0] == 422
+        assert "CSV for grading</a>" not in teacher.get(f"/round/{number}")
+        status, _, text = teacher.ask("GET", f"/round/{number}.csv")
+        assert status == 422 and "not finished" in text
+        said = teacher.get("/student?name=ada")
+        assert said.count("withdrawn by the instructor") == 1 and said.count("playing") == 1, (
+            "the other one came before"
+        )
     assert [(entry.place, entry.name) for entry in store.entries(number)] == [(0, "random"), (1, "bob"), (2, "eve")]
     while (job := store.next_job()) is not None:
         store.record(job, Outcome(16, 8, 8, b""))
     table = standings.table(store.entries(number), store.results(number))
     assert store.round(number).state == FINISHED and {row.games for row in table.rows} == {64}
+    with Service(store) as service:
+        teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+        said = teacher.get("/student?name=ada")
+        assert said.count("withdrawn by the instructor") == said.count("replaced by a later one") == 1
+        assert "of 2, Elo" in teacher.get("/student?name=bob")
+        assert "CSV for grading</a>" in teacher.get(f"/round/{number}")
+        assert teacher.ask("GET", f"/round/{number}.csv")[0] == 200
 
 
 def test_the_bytes_of_replaced_uploads_are_dropped(store):
