@@ -45,7 +45,7 @@ class Row:
     digest: str
     elo: float
     half: float
-    """Half the width of the rating's 95 % band; 0 for random play, infinite before any game."""
+    """Half the width of the rating's 95 % band, measured from random play: 0 for that, infinite before any game."""
     wins: int
     draws: int
     losses: int

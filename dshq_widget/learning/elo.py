@@ -32,7 +32,8 @@ def ratings(points: np.ndarray, matches: np.ndarray, pinned: np.ndarray) -> tupl
     `points[i, j]` are i's points against j, `matches[i, j]` their matches (symmetric), f64 `[n, n]`; `pinned` f64 `[n]`
     holds the ratings that stay as they are and NaN for the others. Players whom no chain of matches links to a pinned
     one get the pinned mean and an infinite band. The band is that of the Fisher information: it knows of chance, not of
-    opponents whom a player happens to suit.
+    opponents whom a player happens to suit. It is measured from the pinned players. Ratings that hang on the same one
+    miss together, so two whose bands overlap may still differ: what counts is the band of their difference.
     """
     fixed = ~np.isnan(pinned)
     middle = float(pinned[fixed].mean())
