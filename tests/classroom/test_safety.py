@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_kernels.network.layers import shapes
-from dshq_widget.classroom import pages, rounds, standings, verify_replay
+from dshq_widget.classroom import block_player, pages, rounds, standings, verify_replay
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read, without_secrets
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
@@ -167,7 +167,7 @@ ECHO = """
 import json, sys
 for line in sys.stdin:
     job = json.loads(line)
-    for each in job["says"]:
+    for each in [{}] if "ready" in job else job["says"]:
         print(json.dumps({**each, "number": job["number"]}) if isinstance(each, dict) else each, flush=True)
 """
 
@@ -187,14 +187,38 @@ class Echo(BlockPlayer):
 def test_an_answer_is_the_one_to_what_was_asked():
     """One more line on the pipe would give each block the result of the block before."""
     player = Echo(300)
-    assert player.play({"says": [{"wins": 1}, "a warning"]}) == {"wins": 1}
-    assert player.play({"says": [{"wins": 2}, {"wins": 9}]}) == {"wins": 2}, "after the process was replaced"
-    assert player.play({"says": [{"wins": 3}]}) == {"wins": 3}
+    ball = {"drill": "ball"}
+    assert player.play({**ball, "says": [{"wins": 1}, "a warning"]}) == {"wins": 1}
+    assert player.play({**ball, "says": [{"wins": 2}, {"wins": 9}]}) == {"wins": 2}, "after the process was replaced"
+    assert player.play({**ball, "says": [{"wins": 3}]}) == {"wins": 3}
     for stray in ("{", "[]", "3", '{"wins": 4}', '{"wins": 4, "number": 0}'):
         with pytest.raises(TooSlow, match="ended twice"):
-            player.play({"says": [stray]})
+            player.play({**ball, "says": [stray]})
         assert player._process is None
     player.stop()
+
+
+def test_no_block_is_forfeited_for_a_process_that_is_not_ready(monkeypatch):
+    """It may have to compile first, on a machine that is busy."""
+    begun = "import json, sys; job = json.loads(sys.stdin.readline()); "
+    late = "import time; time.sleep(3); print(json.dumps({'number': job['number']}), flush=True); "
+    later = "job = json.loads(sys.stdin.readline()); print(json.dumps({'wins': 1, 'number': job['number']}))"
+    job = {"drill": "ball", "says": []}
+
+    def playing(code: str, seconds: float) -> BlockPlayer:
+        monkeypatch.setattr(block_player, "own_python", lambda *_: [sys.executable, "-c", begun + code])
+        return BlockPlayer(seconds)
+
+    player = playing(late + later, 2.5)
+    assert player.play(job) == {"wins": 1}, "its own time begins when it is ready"
+    player.stop()
+    with pytest.raises(LeagueError, match="ended twice before its first block"):
+        playing("", 300).play(job)
+    monkeypatch.setattr(block_player, "READY_SECONDS", 0.5)
+    player = playing("sys.stdin.read()", 300)
+    with pytest.raises(LeagueError, match=r"not ready after 0.5 s"):
+        player.play(job)
+    assert player._process is None
 
 
 def test_what_a_library_prints_is_no_answer(monkeypatch):
