@@ -12,5 +12,5 @@ export default defineConfig({
       transform: (code, id) => (id.endsWith(".wgsl") ? `export default ${JSON.stringify(code)}` : undefined),
     },
   ],
-  test: { include: ["js/**/*.test.ts"], environment: "node", testTimeout: 30_000, hookTimeout: 30_000 },
+  test: { include: ["js/**/*.test.ts"], environment: "node", pool: "threads", testTimeout: 30_000, hookTimeout: 30_000 },
 });
