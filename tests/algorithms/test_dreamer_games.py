@@ -4,6 +4,7 @@ import contextlib
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE, rows_needed, suits
+from dshq_widget.algorithms.dreamer.run import new_settings
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
 from dshq_widget.cli import main
@@ -148,6 +150,17 @@ class TestRows:
         assert len(warnings) == 1 and two.ring.total == 0
         two.step(two.random)
         assert two.ring.total == 1
+
+
+def test_potentials_are_paid_with_the_discount_of_now():
+    settings = DreamerSettings(repeat=4, discount_horizon=10)
+    played = actor("approach", games=2, repeat=4, gamma=settings.discount)
+    assert played.games.batch.gamma == pytest.approx(0.9**0.25)
+    source = DreamerGames(played, None, settings, 0, print)
+    dreamer = SimpleNamespace(settings=settings, model=SimpleNamespace())
+    new_settings(dreamer, source).take({"discount_horizon": 5})
+    assert dreamer.settings.discount == pytest.approx(0.8)
+    assert played.games.batch.gamma == pytest.approx(0.8**0.25)
 
 
 class TestSampling:

@@ -54,13 +54,13 @@ class FrameGames:
         shaping: bool = True,
         gamma: float = 1.0,
     ) -> None:
-        a_decision = gamma ** (1 / repeat)
-        self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping, gamma=a_decision)
+        self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping)
         known = ("random", "idle", *drill.spec.baselines)
         if self.batch.sides == 2 and opponent not in known:
             raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
         self.n, self.opponent, self.n_actions = n, opponent, drill.spec.n_actions
         self.repeat, self.reward_scale = repeat, np.float32(reward_scale)
+        self.pay_at(gamma)
         self.n_terms = len(drill.spec.terms)
         self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec.world)
         self.over = np.zeros(n, bool)
@@ -72,6 +72,10 @@ class FrameGames:
         """Their lengths in decisions."""
         self.results: NDArray[Any] = np.zeros(0, np.int32)
         """Their winners: +1 for side 0."""
+
+    def pay_at(self, gamma: float) -> None:
+        """Potentials are paid with this discount of a step, which is the learner's, from now on."""
+        self.batch.gamma = np.float32(gamma ** (1 / self.repeat))
 
     def draw(self, out: NDArray[Any]) -> None:
         """What side 0 of every game sees into `out`, u8 `[n, 1, 72, 20]`."""

@@ -81,6 +81,7 @@ def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:
     def take(changes: Mapping[str, Any]) -> None:
         games.settings = dreamer.settings = settings = dataclasses.replace(games.settings, **changes)
         dreamer.model.rare_shades, dreamer.model.free_nats = settings.rare_shades, settings.free_nats
+        games.actor.games.pay_at(settings.discount)
 
     return OwnSettings("dreamer", take)
 

@@ -34,7 +34,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
   };
   session.events.on("dream", follow, signal);
   follow();
-  const head = h("div", { class: "cluster" }, h("h3", {}, `The next ${IMAGINED_STEPS} decisions`), again);
+  const head = h("div", { class: "cluster" }, h("h3", {}, `The next ${IMAGINED_STEPS} steps of the model`), again);
   const key = h("p", { class: "help" }, "Above what it imagines, below what came.");
   return h("section", { class: "part film" }, head, key, strip, says);
 }

@@ -24,7 +24,7 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
   const numbers = h(
     "dl",
     { class: "numbers" },
-    ...row("Decisions", steps),
+    ...row("Steps", steps),
     ...row("Expected reward", reward),
     ...row("So far", total),
     ...row("Game goes on", goesOn),
