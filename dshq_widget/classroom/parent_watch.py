@@ -17,5 +17,6 @@ def watch() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it, and so would services, which end by it
     threading.Thread(target=watch, daemon=True).start()
     main()

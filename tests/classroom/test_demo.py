@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -36,8 +37,18 @@ def proxy() -> None:
 
 @pytest.fixture(scope="module")
 def hub(proxy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    with Hub(tmp_path_factory.mktemp("hub"), cpu=0.5) as running:
+    """Started as a shell starts a background job: with SIGINT ignored. It ends in order all the same."""
+    running = Hub(tmp_path_factory.mktemp("hub"), cpu=0.5)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        running.__enter__()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
         yield running
+    finally:
+        running.__exit__()
+    assert "...done" in running.log.read_text(), "it did not have to be killed"
 
 
 def nothing_left(name: str) -> bool:
