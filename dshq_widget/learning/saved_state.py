@@ -32,6 +32,11 @@ def numbers(*shape: int, low: float = -MOST) -> Fits:
     return fits
 
 
+def taken(found: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """A copy of what a file has; zeros where it has another shape than the run's own, as sums of other rewards have."""
+    return found.copy() if found.shape == like.shape else np.zeros_like(like)
+
+
 def weights(low: float = -np.inf) -> Fits:
     """f32, one for each weight."""
     return lambda found, floats: (

@@ -30,7 +30,7 @@ export class Journal {
   private swap: { from: number; since: number; line: Line } | null = null; // the newest line on a swap
   private values: Record<string, ConfigValue> | null = null;
   private status: Status | null = null;
-  private alone = false; // the kernel is gone
+  private gone = false; // the kernel
   private restingVersion = 0; // before the present run: its first version may come together with its status
   private champion: string | null = null;
   private crowned: { since: number; line: Line } | null = null; // the newest line on a champion
@@ -63,11 +63,11 @@ export class Journal {
   training(status: Status, version: number, text: string): void {
     const before = this.status;
     if (status === "disconnected") {
-      if (before !== null && !this.alone) this.warning("Kernel disconnected. The match continues with the last policy.");
-      this.alone = true; // what the training did stays known: the kernel may come back
+      if (before !== null && !this.gone) this.warning("Kernel disconnected. The match continues with the last policy.");
+      this.gone = true; // what the training did stays known: the kernel may come back
       return;
     }
-    this.alone = false;
+    this.gone = false;
     this.status = status;
     const from = this.restingVersion;
     if (status !== "training") this.restingVersion = version;

@@ -14,6 +14,7 @@ from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
+from dshq_widget.learning.saved_state import taken
 
 
 @dataclass
@@ -162,8 +163,7 @@ class FrameGames:
             return False
         tiles[:] = state["train.tiles"]
         self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-        terms = state["train.running"][:, 2:]
-        self._terms = terms.copy() if terms.shape == self._terms.shape else np.zeros_like(self._terms)
+        self._terms = taken(state["train.running"][:, 2:], self._terms)
         over, reward, is_first, continues, episode = state["train.arrival"]
         self.over = over.astype(bool)
         self.arrival = Arrival(

@@ -12,6 +12,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
+from dshq_widget.learning.saved_state import taken
 
 
 class Territories:
@@ -74,5 +75,4 @@ class Territories:
         if "train.tiles" in state and state["train.tiles"].shape == tiles.shape:
             tiles[:] = state["train.tiles"]
             self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-            terms = state["train.running"][:, 2:]
-            self._terms = terms.copy() if terms.shape == self._terms.shape else np.zeros_like(self._terms)
+            self._terms = taken(state["train.running"][:, 2:], self._terms)

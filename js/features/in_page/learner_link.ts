@@ -104,7 +104,7 @@ export class LearnerLink {
     } else {
       if (order.type === "SAVE") this.saves += 1;
       if (order.type === "SCENES") this.scenes = order.scenes.map(wordsOf);
-      const message: ToTrainer = order.type === "SCENES" ? { ...order, scenes: this.scenes } : order.type === "SAVE" ? { type: "SAVE" } : order;
+      const message: ToTrainer = order.type === "SCENES" ? { type: "SCENES", scenes: this.scenes } : order.type === "SAVE" ? { type: "SAVE" } : order;
       if (this.thread) this.thread.post(message);
       else this.early.push(message);
     }

@@ -13,7 +13,7 @@ from math import prod
 from types import MappingProxyType
 
 from dshq_kernels.language import rng
-from dshq_kernels.language.arithmetic import FOLD, bounds, convert, settle, wrap, zero
+from dshq_kernels.language.arithmetic import FOLD, bounds, convert, fold, settle, zero
 from dshq_kernels.language.expressions import SHAPES
 from dshq_kernels.language.ir import (
     BOOL,
@@ -231,7 +231,7 @@ def indices(index: Expr) -> set[str]:
 
 
 def value_of(index: Expr, at: Mapping[str, int]) -> int | None:
-    """An i32 made of constants and the numbers `at`; None for anything else, and for what does not fit an i32."""
+    """An i32 made of constants and the numbers `at`; None for anything else."""
     if isinstance(index, Const):
         return int(index.value)
     if isinstance(index, Var):
@@ -239,10 +239,7 @@ def value_of(index: Expr, at: Mapping[str, int]) -> int | None:
     if not isinstance(index, Binary) or index.op not in FOLD or index.type != I32:
         return None
     a, b = value_of(index.a, at), value_of(index.b, at)
-    if a is None or b is None or (index.op in ("//", "%") and b == 0):
-        return None
-    value = FOLD[index.op](a, b)
-    return value if wrap(value, I32) == value else None
+    return None if a is None or b is None else int(fold(index.op, Const(a, I32), Const(b, I32)).value)
 
 
 def listed(words: Iterable[str], most: int = 4) -> str:

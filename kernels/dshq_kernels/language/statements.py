@@ -147,8 +147,9 @@ class Statements:
             return
         place = self.expressions.place(target, scope)
         assert isinstance(place, Load)
-        index = None if place.index is None else self.writer.hold("k", place.index)
-        if isinstance(index, Var) and index.bounds is None:
+        index = place.index
+        steady = index is None or isinstance(index, Const) or (isinstance(index, Var) and index.bounds is not None)
+        if index is not None and not steady:
             index = self.writer.assign("k", index)  # a variable of the rule's own may be another number after `y`
         place = Load(place.field, index, place.type)
         before = self.writer.assign(place.field, place)

@@ -33,8 +33,8 @@ const order = (message: Record<string, unknown>, run = 1, buffers: DataView[] = 
   model.fire("msg:custom", { type: "TO_LEARNER", learner: number(), run, message }, buffers);
 const policy = { version: 2, step: 20, layers: [4, 7], activation: "tanh" as const };
 
-async function begin(): Promise<Learner> {
-  const start = { type: "START", spec, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: ["01000000"], paused: false, asked: 0, policy };
+async function begin(drill = spec, scene = "01000000"): Promise<Learner> {
+  const start = { type: "START", spec: drill, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: [scene], paused: false, asked: 0, policy };
   order(start, 1, [view(0, 0, 128, 63), view(9)]);
   model.fire(
     "msg:custom",
@@ -150,21 +150,14 @@ test("the scenes that the run practises stay in the list of the page that takes 
   const drill = { ...spec, fields };
   model.set("drill", { spec: drill, javascript: "return {}" });
   const state = `${"00".repeat(16)}0000803f`; // x = 1
-  const start = { type: "START", spec: drill, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: [state], paused: false, asked: 0, policy };
-  order(start, 1, [view(0, 0, 128, 63), view(9)]);
-  model.fire(
-    "msg:custom",
-    { type: "TRAINER", problem: "" },
-    Array.from({ length: 4 }, () => view(0)),
-  );
-  await vi.advanceTimersByTimeAsync(0);
-  const [key] = [sceneKey(new Uint32Array([0, 0, 0, 0, 0x3f800000]))];
+  const learner = await begin(drill, state);
+  const key = sceneKey(new Uint32Array([0, 0, 0, 0, 0x3f800000]));
   const first = { share: 0.25, version: 1 };
   model.set("scenes", [{ key, places: [], before: first, now: first }]);
-  Learner.all[0]!.says({ type: "PHASE", text: "training here" });
+  learner.says({ type: "PHASE", text: "training here" });
   model.set("status", "training");
   training.kernelIs(false);
   await training.offer!.actions[0]!.act();
-  Learner.all[0]!.says({ type: "SCENES", rows: [{ key, share: 0.75, version: 9 }] });
+  learner.says({ type: "SCENES", rows: [{ key, share: 0.75, version: 9 }] });
   expect(training.model.get("scenes")).toMatchObject([{ key, before: { share: 0.25 }, now: { share: 0.75 } }]);
 });
