@@ -1,8 +1,6 @@
 """The processes of a run on a drill: what happens where they cannot be started."""
 
 import errno
-import gc
-import os
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +10,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Exit
+from tests.harness.processes.descriptors import open_files, opened_since
 
 
 class Children:
@@ -43,11 +42,6 @@ def two_workers(ends):
     return processes.DrillProcesses(compiled("bandit"), config, None, {}, None, lambda _, end: ends.append(end))
 
 
-def descriptors():
-    gc.collect()  # an exception and its frames refer to one another
-    return len(os.listdir("/proc/self/fd"))
-
-
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError("no room")], ids=str)
 def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(children, monkeypatch, error):
     ends = []
@@ -62,17 +56,17 @@ def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(child
 
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_a_start_that_fails_leaves_no_worker_and_no_memory(children, after):
-    before, children.fails = descriptors(), after
+    before, children.fails = open_files(), after
     with pytest.raises(RuntimeError, match="can't start"):
         two_workers([])
     assert [len(child.stops) for child in children.started] == [1] * after
     children.started.clear()  # they have ended
-    assert descriptors() == before
+    assert opened_since(before) == 0
 
 
 def test_memory_that_is_there_for_a_part_alone_is_given_back(children, monkeypatch):
-    before = descriptors()
+    before = open_files()
     monkeypatch.setattr(processes, "_pool", lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
     with pytest.raises(MemoryError):
         two_workers([])
-    assert children.started == [] and descriptors() == before
+    assert children.started == [] and opened_since(before) == 0

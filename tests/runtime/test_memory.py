@@ -10,6 +10,7 @@ import pytest
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.system.form import PORTABLE
+from tests.harness.processes.descriptors import open_files, opened_since
 from tests.harness.processes.in_threads import again
 
 IN_SMALL_SHM = """
@@ -56,7 +57,7 @@ def test_two_mappings_share_one_memory(directory):
 
 
 def test_arrays_outlive_close_and_the_rest_is_let_go():
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     block = SharedBlock.create(4096)
     array = block.array(np.uint8, 4096)
     block.close()
@@ -68,7 +69,7 @@ def test_arrays_outlive_close_and_the_rest_is_let_go():
     with pytest.raises(ValueError, match="closed"):
         _ = block.address
     del array
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert opened_since(before) == 0
 
 
 @pytest.mark.skipif(PORTABLE, reason="only a memfd has seals")
@@ -98,10 +99,10 @@ def test_attaching_less_than_announced_is_refused():
 
 
 def test_more_than_the_machine_has_is_refused_in_a_sentence():
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     with pytest.raises(MemoryError, match=r"cannot get 1,000,000,000\.0 MB of shared memory: only .* use fewer games"):
         SharedBlock.create(10**15)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert opened_since(before) == 0
 
 
 @pytest.mark.parametrize("script", [IN_SMALL_FILES, IN_SMALL_SPACE], ids=["file-size-limit", "address-space-limit"])
@@ -136,11 +137,11 @@ def assert_one_sentence(command):
 
 @pytest.mark.skipif(PORTABLE, reason="there is no descriptor")
 def test_a_block_that_is_forgotten_keeps_no_descriptor_and_its_arrays_stay():
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     block = SharedBlock.create(4096)
     numbers = block.array(np.float32, 4)
     del block
     numbers[:] = 1
-    assert len(os.listdir("/proc/self/fd")) == before + 1, "that of the mapping"
+    assert opened_since(before) == 1, "that of the mapping"
     del numbers
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert opened_since(before) == 0
