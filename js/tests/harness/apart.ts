@@ -7,8 +7,7 @@ import { vi } from "vitest";
 vi.resetModules();
 vi.unstubAllGlobals();
 vi.useRealTimers();
-for (const key of Object.getOwnPropertySymbols(globalThis))
-  if (key.description?.startsWith("dshq-widget")) Reflect.deleteProperty(globalThis, key);
+for (const key of Object.getOwnPropertySymbols(globalThis)) if (key.description?.startsWith("dshq-widget")) Reflect.deleteProperty(globalThis, key);
 if (typeof document !== "undefined") {
   document.head.replaceChildren();
   document.body.replaceChildren();
