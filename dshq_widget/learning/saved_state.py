@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract.finite import is_finite
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.generator import unpack_generator
 
 Fits = Callable[[np.ndarray, int], bool]
@@ -75,6 +76,7 @@ EVERY_RUN: Mapping[str, Fits] = {
     "train.awake": weights(),
     "train.guard": lambda found, _: found.ndim == 1 and len(found) >= 3 and bool((found[1:3] >= 0).all()),
     "train.targets": numbers(-1, low=0.0),
+    fingerprint.NAME: fingerprint.fits,
 }
 """What runs of any algorithm save under these names."""
 COUNTS = ("seconds", "updates")

@@ -25,6 +25,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 
@@ -144,12 +145,70 @@ class TestRows:
         one, two = actor(), actor()
         for _ in range(3):
             one.step(one.random)
-        state = one.state() | replay_file.packed(one.ring) | {COUNTS: np.zeros(4)}
+        state = saved(one)
         state["train.tiles"] = state["train.tiles"][:-1]
         DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(state)
-        assert len(warnings) == 1 and two.ring.total == 0
+        assert len(warnings) == 1 and "another shape" in warnings[0] and two.ring.total == 0
         two.step(two.random)
         assert two.ring.total == 1
+
+
+def saved(played: Actor) -> dict[str, np.ndarray]:
+    """What a file has of it, but for the player."""
+    made = fingerprint.packed(played.games.made_with())
+    return played.state() | replay_file.packed(played.ring) | made | {COUNTS: np.zeros(4)}
+
+
+class TestFingerprint:
+    """A ring whose rewards were paid otherwise, or whose games were played otherwise, is not learned from."""
+
+    @pytest.mark.parametrize(
+        ("how", "changed"),
+        [
+            ({"weights": {"goal": 5.0}}, "reward weights"),
+            ({"gamma": 0.9}, "discount"),
+            ({"repeat": 2}, "repeat"),
+            ({"reward_scale": 2.0}, "reward scale"),
+            ({"opponent": "chaser"}, "opponent"),
+        ],
+    )
+    def test_a_file_of_other_settings_leaves_it_empty(self, how, changed):
+        warnings: list[str] = []
+        one, two = actor("ball"), actor("ball", **how)
+        for _ in range(3):
+            one.step(one.random)
+        DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(saved(one))
+        assert two.ring.total == 0 and not two.games.arrival.reward.any()
+        assert warnings == [
+            f"the replay begins empty, since it was made with other values of: {changed}, and the games begin anew"
+        ]
+
+    def test_a_file_of_an_earlier_release_leaves_it_empty(self):
+        warnings: list[str] = []
+        one, two = actor(), actor()
+        one.step(one.random)
+        older = {name: row for name, row in saved(one).items() if name != fingerprint.NAME}
+        DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(older)
+        assert two.ring.total == 0 and "does not say what its rewards were paid for" in warnings[0]
+
+    @pytest.mark.parametrize(("drill", "kept"), [("approach", 0), ("bandit", 40)])
+    def test_another_discount_in_a_run_empties_it_where_potentials_are_paid(self, drill, kept):
+        warnings: list[str] = []
+        settings = DreamerSettings(games=16, discount_horizon=10)
+        played = actor(drill, gamma=settings.discount)
+        for _ in range(40):
+            played.step(played.random)
+        source = DreamerGames(played, None, settings, 0, warnings.append)
+        take = new_settings(SimpleNamespace(settings=settings, model=SimpleNamespace()), source).take
+        take({"horizon": 5})
+        assert played.ring.total == 40 and not warnings
+        take({"discount_horizon": 5})
+        assert played.ring.total == kept and len(warnings) == (not kept)
+        for _ in range(40):
+            played.step(played.random)
+        played.ring.check_invariants()
+        found = played.sample(4, 8, torch.Generator().manual_seed(0))
+        assert found is not None and (played.ring.is_first[0] | (kept > 0)).all()
 
 
 def test_potentials_are_paid_with_the_discount_of_now():

@@ -20,6 +20,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.cli.main import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.fingerprint import NAME
 from dshq_widget.learning.telemetry.writers import NO_EVENTS
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -31,13 +32,22 @@ from dshq_widget.training.trainer import Trainer
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
 
-def played(decisions, seed=0, **settings):
-    """Games with a trainer beside them, after so many decisions."""
+OTHER_WEIGHTS = "the replay begins empty, since it was made with other values of: reward weights"
+
+
+def unplayed(seed=0, heard=None, weights=None, warn=print, **settings):
+    """Games with a trainer beside them."""
     section = GateSettings(**{"territories": 2} | settings)
     buffer, gate = ExperienceBuffer(section.buffer_capacity), SimulationGate(section)
     trainer = ContinuousTrainer(buffer, section, seed=seed)
+    territories = Territories(compiled("territory"), section.territories, seed, weights)
+    return GateGames(territories, gate, buffer, seed, [].append if heard is None else heard.append, warn), trainer
+
+
+def played(decisions, seed=0, **settings):
+    """The same after so many decisions."""
     heard = []
-    games = GateGames(Territories(compiled("territory"), section.territories, seed), gate, buffer, seed, heard.append)
+    games, trainer = unplayed(seed, heard, **settings)
     steps = 0
     while games.decisions < decisions:
         due = games.next(trainer, None, 0)
@@ -293,6 +303,41 @@ def test_a_file_with_other_reward_terms_is_continued():
     two.restore(state)
     _, stats = two.step(np.zeros(2, np.int64))
     assert len(stats) == len(two.stats())
+
+
+class TestResume:
+    """What is stored is judged by the gate of now; what was paid otherwise is not learned from."""
+
+    def test_other_rewards_empty_the_buffer(self):
+        games, *_ = played(20)
+        term = compiled("territory").spec.terms[0].name
+        for weights, kept in (({term: 1.0}, 20), ({term: 0.25}, 0)):
+            heard = []
+            resumed, trainer = unplayed(weights=weights, warn=heard.append)
+            resumed.restore(games.state())
+            assert len(resumed.buffer) == kept and resumed.decisions == 20
+            assert heard == [OTHER_WEIGHTS] * (not kept)
+            resumed.decide(trainer)
+            sent = resumed.buffer.newest(2)["was_executed"].sum()
+            assert len(resumed.buffer) == kept + 2 and resumed.buffer.pending == sent
+
+    def test_a_file_of_an_earlier_release_leaves_the_buffer_empty(self):
+        games, *_ = played(20)
+        heard = []
+        resumed, _ = unplayed(warn=heard.append)
+        resumed.restore({name: row for name, row in games.state().items() if name != NAME})
+        assert len(resumed.buffer) == 0 and "does not say what its rewards were paid for" in heard[0]
+
+    def test_other_settings_of_the_gate_judge_what_is_stored(self):
+        games, *_ = played(20)
+        resumed, _ = unplayed(threshold=0.1, survival_weight=0.9)
+        resumed.restore(games.state())
+        before, after = games.buffer.newest(20), resumed.buffer.newest(20)
+        expected, signal = resumed.gate.judge(before["gate_components"])
+        assert np.array_equal(after["R_expected"], expected) and np.array_equal(after["gate_signal"], signal)
+        assert not np.array_equal(after["gate_signal"], before["gate_signal"])
+        known = ~np.isnan(before["actual_reward"])
+        assert known.any() and np.array_equal(after["actual_reward"][known], before["actual_reward"][known])
 
 
 def test_without_a_gate_an_evaluation_sends_what_is_payable(monkeypatch):

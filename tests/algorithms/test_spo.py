@@ -16,6 +16,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.compressed import compress
+from dshq_widget.learning.fingerprint import NAME
 from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -30,14 +31,19 @@ FEW = SpoSettings(
 )
 
 
-def parts(drill="cartpole", settings=FEW, decisions=30, seed=0, **hyper):
-    """Games that have filled a replay, and a learner."""
+def unplayed(drill="cartpole", settings=FEW, decisions=30, seed=0, warn=print, **hyper):
+    """Games, a learner and their settings."""
     compiled_drill = compiled(drill)
     config = of_drill(compiled_drill.spec).replace(
         {"num_envs": 32, "rollout_length": decisions, "hidden_sizes": (16,), "seed": seed, **hyper}
     )
     spec = PolicySpec.for_config(compiled_drill.spec, config)
-    games, learner = SearchedGames(compiled_drill, config, settings, spec, 1), SpoLearner(spec, settings, seed)
+    return SearchedGames(compiled_drill, config, settings, spec, 1, warn), SpoLearner(spec, settings, seed), config
+
+
+def parts(drill="cartpole", settings=FEW, decisions=30, seed=0, **hyper):
+    """Games that have filled a replay, and a learner."""
+    games, learner, config = unplayed(drill, settings, decisions, seed, **hyper)
     return games, learner, config, games.next(learner, config, 0)
 
 
@@ -122,12 +128,11 @@ class TestReplay:
             getattr(replay, name).nbytes for name in ("obs", "action", "weight", "total", "finals")
         )
         other = Replay(games.drill.spec, 2, FEW.replay_buffer_size, FEW.num_particles, 8)
-        other.restore(state)
+        assert other.restore(state)
         assert other.state().keys() == state.keys()
         assert all(np.array_equal(one, state[name]) for name, one in other.state().items())
         smaller = Replay(games.drill.spec, 2, FEW.replay_buffer_size // 2, FEW.num_particles, 8)
-        smaller.restore(state)
-        assert len(smaller) == 0
+        assert not smaller.restore(state) and len(smaller) == 0
         for name, value in (("action", -1), ("action", 1 << 20), ("final_at", len(replay.finals)), ("final_at", -2)):
             forged = getattr(replay, name).copy()
             forged.flat[-1] = value  # an index of machine code
@@ -201,6 +206,48 @@ class TestGames:
             games.next(learner, config, 0)
             others = games.tiles["action"][np.arange(2), 1 - games.sides]
             assert (others[games.tiles["ticks"] > 0] == option).all()
+
+    @pytest.mark.parametrize(
+        ("settings", "hyper", "changed"),
+        [
+            ({}, {"reward_weights": {"goal": 3.0}}, "reward weights"),
+            ({}, {"gamma": 0.9}, "discount"),
+            ({}, {"opponents": {"random": 1.0}}, "opponents"),
+            ({"search_gamma": 0.9}, {}, "search discount"),
+            ({"fixed_temperature": 0.1, "search_gae_lambda": 0.9}, {"gae_lambda": 0.5, "learning_rate": 0.1}, ""),
+        ],
+    )
+    def test_a_replay_that_was_paid_or_played_otherwise_begins_empty(self, settings, hyper, changed):
+        """From a file, where the settings are others than those that it was made with."""
+        before, heard = {"opponents": {"self": 1.0}}, []
+        games, *_ = parts("ball", decisions=12, **before)
+        own = dataclasses.replace(FEW, **settings)
+        resumed, learner, config = unplayed("ball", own, 12, warn=heard.append, **{**before, **hyper})
+        resumed.restore(games.state())
+        assert len(resumed.replay) == 12 * 32
+        resumed.next(learner, config, 0)
+        assert len(resumed.replay) == (12 if changed else 24) * 32
+        said = f"the replay begins empty, since it was made with other values of: {changed}"
+        assert heard == ([said] if changed else [])
+
+    def test_the_discount_of_potentials_that_changes_in_a_run_empties_the_replay(self):
+        games, learner, config, _ = parts("ball", decisions=12)
+        games.next(learner, config.replace({"gae_lambda": 0.5}), 0)
+        assert len(games.replay) == 24 * 32
+        games.next(learner, config.replace({"gamma": 0.9}), 0)
+        assert len(games.replay) == 12 * 32
+
+    def test_a_file_of_an_earlier_release_and_one_of_other_games_leave_the_replay_empty(self):
+        games, *_ = parts(decisions=12)
+        state, heard = games.state(), []
+        older = {name: row for name, row in state.items() if name != NAME}
+        for given, hyper in ((older, {}), (state, {"num_envs": 16})):
+            resumed, learner, config = unplayed(decisions=12, warn=heard.append, **hyper)
+            resumed.restore(given)
+            resumed.next(learner, config, 0)
+            assert len(resumed.replay) == 12 * config.num_envs
+        assert "does not say what its rewards were paid for" in heard[0]
+        assert "other games than this run" in heard[1] and len(heard) == 2
 
     def test_the_same_seed_plays_the_same(self):
         one, other, third = (parts("sumo", seed=seed)[0] for seed in (4, 4, 5))

@@ -139,7 +139,7 @@ def test_other_reward_weights_empty_the_replay(monkeypatch):
 
 def test_a_run_that_goes_on_searches_with_the_noise_that_it_had():
     learner = SpoLearner(PolicySpec.for_drill(compiled("bandit").spec, (8,)), SpoSettings(), 0)
-    Searching(learner, None).begin(SimpleNamespace(entropy_bonus=0.04))
+    Searching(learner).begin(SimpleNamespace(entropy_bonus=0.04))
     assert learner.noise == 0.04
 
 

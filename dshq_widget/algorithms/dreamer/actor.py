@@ -63,6 +63,12 @@ class Actor:
                 return found
         return None
 
+    def begin_anew(self) -> None:
+        """Empty the ring, and begin new episodes."""
+        self.games.begin_anew()
+        self.ring.total = 0
+        self.commits.write_t = self.commits.committed_t = -1
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Games and generator, for an exact continuation; the ring: see replay_file.py."""
         return self.games.state() | {"train.dreamer.draws": pack_generator(self.rng)}

@@ -14,6 +14,7 @@ from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.saved_state import taken
 
 
@@ -77,6 +78,21 @@ class FrameGames:
     def pay_at(self, gamma: float) -> None:
         """Potentials are paid with this discount of a step, which is the learner's, from now on."""
         self.batch.gamma = np.float32(gamma ** (1 / self.repeat))
+
+    def made_with(self) -> fingerprint.Fingerprint:
+        """What rewards and frames depend on here."""
+        how = {"repeat": self.repeat, "reward scale": float(self.reward_scale)}
+        played = {"opponent": self.opponent} if self.batch.sides == 2 else {}
+        return fingerprint.paid(self.batch.spec, self.batch.weights, float(self.batch.gamma)) | how | played
+
+    def begin_anew(self) -> None:
+        """New episodes in all games; what the last step brought is forgotten."""
+        self.batch.reset(np.ones(self.n, bool))
+        self.over[:] = False
+        self._returns[:] = self._decisions[:] = 0
+        self._terms[:] = 0
+        ids = self.arrival.episode_id + 1
+        self.arrival = Arrival(np.zeros(self.n, np.float32), np.ones(self.n, bool), np.ones(self.n, np.float32), ids)
 
     def draw(self, out: NDArray[Any]) -> None:
         """What side 0 of every game sees into `out`, u8 `[n, 1, 72, 20]`."""

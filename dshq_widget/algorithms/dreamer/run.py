@@ -79,9 +79,9 @@ def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:
     """Hands changed settings of the section `dreamer` to the games and the model."""
 
     def take(changes: Mapping[str, Any]) -> None:
-        games.settings = dreamer.settings = settings = dataclasses.replace(games.settings, **changes)
+        dreamer.settings = settings = dataclasses.replace(games.settings, **changes)
         dreamer.model.rare_shades, dreamer.model.free_nats = settings.rare_shades, settings.free_nats
-        games.actor.games.pay_at(settings.discount)
+        games.change(settings)
 
     return OwnSettings("dreamer", take)
 

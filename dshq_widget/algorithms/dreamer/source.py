@@ -17,6 +17,7 @@ from dshq_widget.algorithms.dreamer.model.agent import Player
 from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
 
@@ -85,6 +86,18 @@ class DreamerGames:
         self.replayed += steps
         return handed
 
+    def change(self, settings: DreamerSettings) -> None:
+        """Play by other settings from now on; with an empty ring where what is in it was paid with another discount."""
+        games = self.actor.games
+        then, self.settings = games.made_with(), settings
+        games.pay_at(settings.discount)
+        if said := fingerprint.difference(then, games.made_with()):
+            self._begin_anew(said)
+
+    def _begin_anew(self, why: str) -> None:
+        self.actor.begin_anew()
+        self._warn(f"{why}, and the games begin anew")
+
     def mend(self, samples: object) -> None:
         """Does nothing: a batch that was not finite is drawn again with others."""
 
@@ -95,6 +108,7 @@ class DreamerGames:
         """Ring, games, the player's memory and every generator, for an exact continuation."""
         return {
             **replay_file.packed(self.actor.ring),
+            **fingerprint.packed(self.actor.games.made_with()),
             **self.actor.state(),
             **to_arrays(MEMORY, self.player.state()),
             SAMPLING: self.chance.get_state().numpy().copy(),
@@ -102,15 +116,17 @@ class DreamerGames:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` returned. With another ring or another number of games, games begin anew, and the
-        ring is filled again: `warn` says so.
+        """Take over what `state` returned. With another ring, another number of games or another fingerprint, games
+        begin anew, and the ring is filled again: `warn` says so.
         """
         actor = self.actor
         if COUNTS not in state:
             return
+        if said := fingerprint.difference(fingerprint.unpacked(state), actor.games.made_with()):
+            self._begin_anew(said)
+            return
         if not (replay_file.unpack(state, actor.ring) and actor.restore(state)):
-            actor.ring.total = 0
-            self._warn("the replay ring has another shape than the file's: it begins empty, and the games begin anew")
+            self._begin_anew("the replay ring has another shape than the file's: it begins empty")
             return
         self.player.restore(from_arrays(MEMORY, state))
         self.chance.set_state(torch.from_numpy(state[SAMPLING].copy()))

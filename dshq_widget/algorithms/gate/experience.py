@@ -186,8 +186,6 @@ class ExperienceBuffer:
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned: row by row at equal capacity, else the newest decisions that fit."""
-        if "train.gate.added" not in state:
-            return
         with self._lock:
             n, capacity = len(state["train.gate.timestamp"]), len(self._records)
             added = int(state["train.gate.added"])

@@ -18,6 +18,7 @@ from dshq_widget.algorithms.gate.proposal import WAIT, Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
@@ -39,7 +40,7 @@ class Due(Experience):
 
 class GateGames:
     """A source of training steps: one every `training_interval`, and a decision in every territory every 15 s of the
-    same clock. `on_decision(decision)` hears of each.
+    same clock. `on_decision(decision)` hears of each, `warn(sentence)` when the buffer begins empty.
     """
 
     dropped, memory_mb = 0, 0.0
@@ -51,8 +52,10 @@ class GateGames:
         buffer: ExperienceBuffer,
         seed: int,
         on_decision: Callable[[Decision], None] = lambda decision: None,
+        warn: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.territories, self.gate, self.buffer, self.on_decision = territories, gate, buffer, on_decision
+        self._warn = warn
         self.rng = np.random.default_rng([seed, 0x9A3E])
         self.clock = self.next_decision = 0.0  # seconds
         self.decisions = 0
@@ -165,13 +168,20 @@ class GateGames:
             "train.gate.rewards": self._rewards,
             "train.gate.draws": pack_generator(self.rng),
         }
-        return own | self.territories.state() | self.buffer.state()
+        made = fingerprint.packed(self.territories.made_with())
+        return own | made | self.territories.state() | self.buffer.state()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what `state` returned."""
-        self.buffer.restore(state)
+        """Restore what `state` returned. Stored decisions are judged anew, by the gate of now; what they brought cannot
+        be, so the buffer begins empty where other rewards were paid.
+        """
         if "train.gate.clock" not in state:
             return
+        if said := fingerprint.difference(fingerprint.unpacked(state), self.territories.made_with()):
+            self._warn(said)
+        else:
+            self.buffer.restore(state)
+            self.buffer.rejudge(self.gate.judge)
         self.clock, self.next_decision, decisions = state["train.gate.clock"].tolist()
         self.decisions = int(decisions)
         self.rng = unpack_generator(state["train.gate.draws"])

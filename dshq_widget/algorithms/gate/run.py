@@ -40,14 +40,15 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     gate, buffer = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity)
     report = GateReport(proposed(drill, GateNetwork.initial(config.seed, settings.network), gate, seed=config.seed))
     trainer = ContinuousTrainer(buffer, settings, seed=config.seed)
-    games = GateGames(territories, gate, buffer, config.seed, report.heard)
+    say = partial(warn, channel)
+    games = GateGames(territories, gate, buffer, config.seed, report.heard, say)
     training = Run(
         channel,
         job,
         drill=drill,
         config=config,
         spec=spec,
-        learner=GateLearner(trainer, config.seed, spec.untrained(config.seed), partial(warn, channel)),
+        learner=GateLearner(trainer, config.seed, spec.untrained(config.seed), say),
         source=games,
         evaluator=GateEvaluator(drill, gate, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),

@@ -12,6 +12,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.saved_state import taken
 
 
@@ -26,6 +27,10 @@ class Territories:
 
     def __len__(self) -> int:
         return self.batch.num_games
+
+    def made_with(self) -> fingerprint.Fingerprint:
+        """What rewards depend on here."""
+        return fingerprint.paid(self.batch.spec, self.batch.weights, float(self.batch.gamma))
 
     def features(self) -> np.ndarray:
         """What the policy reads: f32 `[n, 28]`."""

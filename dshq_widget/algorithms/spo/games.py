@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import fingerprint
 from dshq_widget.learning.masks import mask_bits
 from dshq_widget.learning.opponents import Opponents, opponent_shares, slot_count
 from dshq_widget.learning.parts import Experience
@@ -72,20 +73,30 @@ class Played(Experience):
 
 
 class SearchedGames:
-    """`num_envs` games that continue from rollout to rollout; one side searches and learns."""
+    """`num_envs` games that continue from rollout to rollout; one side searches and learns. `warn(sentence)` hears when
+    the replay begins empty.
+    """
 
     parts, dropped, memory_mb = 1, 0, 0.0
 
     def __init__(
-        self, drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec, threads: int
+        self,
+        drill: CompiledDrill,
+        config: TrainConfig,
+        settings: SpoSettings,
+        spec: PolicySpec,
+        threads: int,
+        warn: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.drill, self.settings = drill, settings
+        self.drill, self.settings, self._warn = drill, settings, warn
         self.game = drill.game()
         n = config.num_envs // LANES
         self.replay = Replay(
             drill.spec, n, settings.replay_buffer_size, settings.num_particles, settings.sample_sequence_length
         )
         self.replay.check_period(settings.sample_period)
+        self.made: fingerprint.Fingerprint | None = None
+        """The fingerprint of what the replay holds; None: nobody knows."""
         self.search = Search(
             self.game,
             drill.spec,
@@ -100,6 +111,7 @@ class SearchedGames:
         self.kinds = np.array([term.kind == "potential" for term in drill.spec.terms], bool)
         two = drill.spec.sides == 2
         kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
+        self.opponents = dict(config.opponents) if two else {}
         self.sides = alternate_sides(kinds) if two else np.zeros(n, np.int64)
         earlier = slot_count(config, drill.spec) if two else 0
         self.policies = Opponents(self.search.plan, earlier + 1)  # the last one is the newest
@@ -134,6 +146,7 @@ class SearchedGames:
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Played:
         """Play one rollout, or as many as it takes until there is a sequence to learn from."""
+        self._forget_other_than(self.made_with(config))
         weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner)
         policies = self.policies.params
         assert policies is not None
@@ -146,6 +159,20 @@ class SearchedGames:
         stats[AGENT_STEPS] = made
         self.seconds += time.monotonic() - began
         return Played(self.replay, np.zeros(0, np.int64), stats, decisions=made)
+
+    def made_with(self, config: TrainConfig) -> fingerprint.Fingerprint:
+        """The fingerprint of now. A search's returns, which say what the policy learns, have a discount of
+        their own.
+        """
+        paid = fingerprint.paid(self.drill.spec, self.drill.term_weights(config.reward_weights), config.gamma)
+        return paid | {"opponents": self.opponents, "search discount": self.settings.search_gamma}
+
+    def _forget_other_than(self, now: fingerprint.Fingerprint) -> None:
+        """Begin an empty replay, and say so, where it was made with another fingerprint."""
+        if self.replay.decisions and (said := fingerprint.difference(self.made, now)):
+            self.replay.clear()
+            self._warn(said)
+        self.made = now
 
     def _decide(
         self, params: np.ndarray, chosen: How, others: Others, weights: np.ndarray, gamma: float, stats: np.ndarray
@@ -222,17 +249,31 @@ class SearchedGames:
 
     def state(self) -> dict[str, np.ndarray]:
         """Games, replay and counters, for an exact continuation."""
-        return self.replay.state() | {
-            "train.tiles": self.tiles.view(np.uint8).ravel().copy(),
-            "train.running": self.running.copy(),
-            "train.count": np.array(self.count, np.int64),
-        }
+        made = {} if self.made is None else fingerprint.packed(self.made)
+        return (
+            self.replay.state()
+            | made
+            | {
+                "train.tiles": self.tiles.view(np.uint8).ravel().copy(),
+                "train.running": self.running.copy(),
+                "train.count": np.array(self.count, np.int64),
+            }
+        )
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what `state` returned if the number of games and the rules are the same."""
+        """Restore what `state` returned. With another number of games or other rules, games begin anew; then, and with
+        a replay of another shape, the replay begins empty. What was made with another fingerprint goes with the next
+        rollout, which knows the settings.
+        """
+        if "train.replay.counts" not in state:
+            return
         tiles = self.tiles.view(np.uint8).reshape(-1)
-        if "train.tiles" in state and state["train.tiles"].shape == tiles.shape and "train.replay.counts" in state:
-            tiles[:] = state["train.tiles"]
-            self.running[:] = state["train.running"]
-            self.count = int(state["train.count"])
-            self.replay.restore(state)
+        if state["train.tiles"].shape != tiles.shape:
+            self._warn("the file has other games than this run: the replay begins empty, and the games begin anew")
+            return
+        tiles[:] = state["train.tiles"]
+        self.running[:] = state["train.running"]
+        self.count = int(state["train.count"])
+        if not self.replay.restore(state):
+            self._warn("the replay has another shape than the file's: it begins empty")
+        self.made = fingerprint.unpacked(state)

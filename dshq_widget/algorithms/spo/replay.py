@@ -125,19 +125,17 @@ class Replay:
         kept = {f"train.replay.{name}": compress(getattr(self, name)) for name in PARTS}
         return kept | {"train.replay.counts": np.array([self.decisions, self.lates], np.int64)}
 
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, if it was as large; else begin with nothing. Raises CheckpointError for
-        values that no replay has: machine code takes actions and places of finals for indices.
+    def restore(self, state: Mapping[str, np.ndarray]) -> bool:
+        """Take over what `state` returned; False, and nothing changes, if it was not as large. Raises CheckpointError
+        for values that no replay has: machine code takes actions and places of finals for indices.
         """
-        if "train.replay.counts" not in state:
-            return
         found: dict[str, np.ndarray] = {}
         try:
             for name in PARTS:
                 target = getattr(self, name)
                 content = decompress(state[f"train.replay.{name}"], target.nbytes)
                 if content is None:
-                    return
+                    return False
                 found[name] = np.frombuffer(content, target.dtype).reshape(target.shape)
             decisions, lates = map(int, state["train.replay.counts"].tolist())
         except (LookupError, TypeError, ValueError, zlib.error) as error:
@@ -149,3 +147,4 @@ class Replay:
         for name, part in found.items():
             getattr(self, name)[:] = part
         self.decisions, self.lates = decisions, lates
+        return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from dshq_widget.algorithms.spo.evaluation import SearchReport
@@ -37,7 +38,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     spec = PolicySpec.for_config(drill.spec, config)
     warm_up(drill, config, settings, spec)
     announce(channel, "preparing the replay (2 of 2)")
-    games = SearchedGames(drill, config, settings, spec, threads)
+    games = SearchedGames(drill, config, settings, spec, threads, partial(warn, channel))
     if why := left_out(config, drill.spec):
         warn(channel, why)
     learner = SpoLearner(spec, settings, config.seed, threads)
@@ -56,7 +57,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             SearchReport(drill, games, config.seed),
             *opposition(drill, spec, games, config),
             new_settings(learner, games),
-            Searching(learner, games),
+            Searching(learner),
         ),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
@@ -68,18 +69,14 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
 
 
 class Searching(Companion):
-    """What the searches and the replay hear of the run."""
+    """What the searches hear of the run."""
 
-    def __init__(self, learner: SpoLearner, games: SearchedGames) -> None:
-        self.learner, self.games = learner, games
+    def __init__(self, learner: SpoLearner) -> None:
+        self.learner = learner
 
     def begin(self, run: Run) -> None:
         """A run that goes on explores as much as it did; `Exploration` has begun before."""
         self.learner.noise = run.entropy_bonus
-
-    def paid_otherwise(self) -> None:
-        """Forget what was played for other reward weights: the replay holds their sums."""
-        self.games.replay.clear()
 
 
 def warm_up(drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec) -> None:
