@@ -194,6 +194,10 @@ class Algorithm:
     """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their
     file: the numbers of policy/evaluate.py. None: that network plays.
     """
+    searches: Callable[[Checkpoint], Mapping[str, Any]] = lambda saved: {}
+    """`searches(saved)`: how a policy of its files searches where it is asked to, by keywords of
+    dshq_kernels/search/searcher.py (`how`); what is left out is as there. Raises ValueError for a wrong file.
+    """
     played: PlayedByProcess | None = None
     """None: the page plays the network that is published."""
     prepare: Callable[[Game, TrainConfig], None] | None = None

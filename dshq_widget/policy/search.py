@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dshq_kernels.search.matches import Searching
 from dshq_kernels.search.searcher import how
@@ -12,24 +13,27 @@ from dshq_widget.policy.checkpoint import Checkpoint
 
 
 def searching(
-    drill: CompiledDrill, particles: int, depth: int, config: TrainConfig | None = None, gamma: float | None = None
+    drill: CompiledDrill,
+    particles: int,
+    depth: int,
+    config: TrainConfig | None = None,
+    own: Mapping[str, Any] | None = None,
 ) -> Searching:
-    """Search for `drill` with the rewards of a run's settings (default: the drill's own), and its discount unless
-    `gamma` is another. It plays the action with the most weight; the temperature is found for each decision. Raises
-    ValueError for wrong numbers.
+    """Search for `drill` with the rewards and the discount of a run's settings (default: the drill's own). It plays the
+    action with the most weight. `own`: keywords of `how` that replace these; where nothing says the temperature, it is
+    found for each decision. Raises ValueError for wrong numbers.
     """
     config = config or of_drill(drill.spec)
-    discount = config.gamma if gamma is None else gamma
-    chosen = how(particles, depth, gamma=discount, greedy=True)
+    chosen = how(particles, depth, **{"gamma": config.gamma, **(own or {})}, greedy=True)
     return Searching(chosen, drill.term_weights(config.reward_weights), config.gamma)
 
 
-def searching_of(saved: Checkpoint, drill: CompiledDrill, particles: int, depth: int) -> Searching:
+def searching_of(
+    saved: Checkpoint, drill: CompiledDrill, particles: int, depth: int, own: Mapping[str, Any] | None = None
+) -> Searching:
     """The same for the policy of a file: the settings that it was trained with."""
-    own: Mapping[str, float] = saved.algorithm_settings
-    gamma = own.get("search_gamma")
     config = TrainConfig.from_values(saved.config).paying_for([term.name for term in drill.spec.terms])
-    return searching(drill, particles, depth, config, gamma)
+    return searching(drill, particles, depth, config, own)
 
 
 def parse(text: str) -> tuple[int, int]:

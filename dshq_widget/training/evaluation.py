@@ -130,6 +130,7 @@ def _searching(saved: Checkpoint, drill: CompiledDrill, text: str) -> Searching 
         known = algorithms.algorithms.get(saved.algorithm)
         if particles and known is not None and known.evaluate is not None:
             raise ValueError(f"a policy of {saved.algorithm} is more than a network, so it cannot search: leave it out")
-        return search.searching_of(saved, drill, particles, depth) if particles else None
+        own = known.searches(saved) if particles and known is not None else {}
+        return search.searching_of(saved, drill, particles, depth, own) if particles else None
     except ValueError as error:
         raise ValueError(f"search: {error}") from None

@@ -1,5 +1,6 @@
 """Runs of algorithm spo: through the trainer, from and to files, on the command line, with settings that change."""
 
+import dataclasses
 import json
 import time
 from types import SimpleNamespace
@@ -9,6 +10,8 @@ import pytest
 
 from dshq_widget import evaluate
 from dshq_widget.algorithms.algorithm import Refused
+from dshq_widget.algorithms.spo import evaluation as spo_evaluation
+from dshq_widget.algorithms.spo import searches
 from dshq_widget.algorithms.spo.evaluation import EPISODES
 from dshq_widget.algorithms.spo.learner import SpoLearner
 from dshq_widget.algorithms.spo.replay import Replay
@@ -18,6 +21,8 @@ from dshq_widget.cli.main import main
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy import evaluate as policy_evaluate
+from dshq_widget.policy.evaluate import evaluate_alone
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.trainer import Trainer
@@ -84,6 +89,42 @@ def test_against_the_script_of_a_drill_of_two_sides(tmp_path):
     found = evaluate(path, against="scripted", matches=EPISODES, search=f"{FEW['num_particles']},{FEW['search_depth']}")
     assert found["win_rate"] == pytest.approx(told) and 0 < told < 1
     assert evaluate(path, against="scripted", matches=EPISODES)["win_rate"] != pytest.approx(told), "it searches"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"resampling_period": 1, "search_gae_lambda": 0.5, "search_gamma": 0.9, "epsilon": 0.75},
+        {"resampling": "ess", "resampling_ess_threshold": 0.75, "adaptive_temperature": False, "fixed_temperature": 2},
+    ],
+)
+def test_a_run_and_its_file_are_evaluated_with_the_runs_own_search(own, tmp_path, monkeypatch):
+    """All of its settings, but without the noise of training."""
+    heard = []
+
+    def played(*given, searching=None, **how):
+        heard.extend([searching.how] if searching else [])
+        return evaluate_alone(*given, searching=searching, **how)
+
+    monkeypatch.setattr(spo_evaluation, "evaluate_alone", played)
+    monkeypatch.setattr(policy_evaluate, "evaluate_alone", played)
+    spo = {**FEW, **own, "root_exploration_dirichlet_fraction": 0.25}
+    with Trainer("bandit", algorithm="spo", spo=spo, evaluate_seconds=3600, **QUICK) as trainer:
+        trainer.train_for(updates=1, progress=False)
+        temperature, path = trainer.metrics["temperature"], trainer.save(tmp_path / "bandit.dshq")
+    evaluate(path, matches=16, search=f"{FEW['num_particles']},{FEW['search_depth']}")
+    run, file = heard
+    for given in (run, file):
+        period = 0 if "resampling" in own else own["resampling_period"]
+        assert (given.particles, given.depth, given.period) == (FEW["num_particles"], FEW["search_depth"], period)
+        assert given.temperature == pytest.approx(temperature) and (given.greedy, given.fraction) == (True, 0.0)
+        assert given.least_ess == own.get("resampling_ess_threshold", 0.5) and given.epsilon == own.get("epsilon", 0.5)
+        assert given.gamma == pytest.approx(own.get("search_gamma", 1.0))
+        assert given.gae_lambda == pytest.approx(own.get("search_gae_lambda", 1.0))
+    saved = checkpoint.load(path)
+    assert searches(dataclasses.replace(saved, state={}))["temperature"] == own.get("fixed_temperature", 0.0)
+    with pytest.raises(ValueError, match="spo.duals"):
+        searches(dataclasses.replace(saved, state={"train.spo.duals": np.zeros(3)}))
 
 
 def test_earlier_versions_play_and_are_rated(tmp_path):

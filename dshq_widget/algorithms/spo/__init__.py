@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.spo.metrics import METRICS
 from dshq_widget.algorithms.spo.settings import SpoSettings
+from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
 from dshq_widget.learning import saved_state
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.policy.checkpoint import Checkpoint
 
 
 def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
@@ -26,6 +28,21 @@ def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
 def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Real decisions are `agent_steps`; those that were only simulated are counted apart."""
     return {"simulated_steps": metrics.get("simulated_steps", 0)}
+
+
+DUALS = saved_state.numbers(2, 4)
+
+
+def searches(saved: Checkpoint) -> dict[str, Any]:
+    """See `Algorithm.searches`: with the file's settings and its learned temperature. A file without the duals, as a
+    champion's, has the temperature found for each decision, at which the learned one aims.
+    """
+    from dshq_widget.algorithms.spo.duals import softplus
+
+    settings, duals = sections.read(SpoSettings, "spo", saved.algorithm_settings), saved.state.get("train.spo.duals")
+    if duals is not None and not DUALS(duals, saved.weights.size):
+        raise ValueError(f"its train.spo.duals, {duals.dtype} of shape {duals.shape}, is not what a run saves")
+    return settings.search(0.0 if duals is None else softplus(float(duals[0, 0])))
 
 
 ADDED = "when search decides, beside the policy alone. Should rise."
@@ -67,9 +84,10 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
+    searches=searches,
     tensors={
         "train.spo.target": saved_state.weights(),
-        "train.spo.duals": saved_state.numbers(2, 4),
+        "train.spo.duals": DUALS,
         "train.spo.simulated": saved_state.number(0),
         "train.replay.counts": saved_state.numbers(2, low=0),
     },

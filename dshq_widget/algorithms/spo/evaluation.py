@@ -52,7 +52,8 @@ class SearchReport(Companion):
             return
         s, spec = self.games.settings, self.drill.spec
         player = network(run.spec.layers, run.spec.activation, run.learner.blob())
-        how = searching(self.drill, s.num_particles, s.search_depth, run.config, s.search_gamma)
+        own = s.search(run.learner.player.temperature)
+        how = searching(self.drill, s.num_particles, s.search_depth, run.config, own)
         seed = self.seed + self._episodes
         if spec.sides == 1:
             found = evaluate_alone(self.drill, player, EPISODES, seed=seed, searching=how)

@@ -134,12 +134,7 @@ class SearchedGames:
         return how(
             s.num_particles,
             s.search_depth,
-            period=s.resampling_period if s.resampling == "period" else 0,
-            least_ess=s.resampling_ess_threshold,
-            temperature=player.temperature,
-            epsilon=s.epsilon,
-            gamma=s.search_gamma,
-            gae_lambda=s.search_gae_lambda,
+            **s.search(player.temperature),
             alpha=s.root_exploration_dirichlet_alpha,
             fraction=min(1.0, s.root_exploration_dirichlet_fraction + player.noise),
         )

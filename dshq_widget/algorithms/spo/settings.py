@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, setting
@@ -78,3 +78,16 @@ class SpoSettings(Section):
     """Sequences of a learning step; sixteen games that are played side by side are sampled together."""
     replay_ratio: float = setting(8.0, "float", "Replay ratio", NEXT_UPDATE, "replay", lo=0.0, hi=1000.0)
     """How often each decision is learned from, on average (measured: docs/LOG.md)."""
+
+    def search(self, temperature: float) -> dict[str, Any]:
+        """Keywords of a search (dshq_kernels/search/searcher.py, `how`), but for what only play in training has: noise
+        at the root. `temperature`: the learned one; it counts where it is learned.
+        """
+        return {
+            "period": self.resampling_period if self.resampling == "period" else 0,
+            "least_ess": self.resampling_ess_threshold,
+            "temperature": temperature if self.adaptive_temperature else self.fixed_temperature,
+            "epsilon": self.epsilon,
+            "gamma": self.search_gamma,
+            "gae_lambda": self.search_gae_lambda,
+        }
