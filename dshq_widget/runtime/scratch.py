@@ -2,15 +2,14 @@
 one. The temporary folder is everybody's: what another user has put there is left alone and never waited for.
 """
 
-import os
 import shutil
 import stat
 import tempfile
-import weakref
 from pathlib import Path
 
 from dshq_kernels.simd.own_folder import is_own
 from dshq_widget.system import locks
+from dshq_widget.system.finalize import finalize
 
 PREFIX, OWNER = "dshq-run-", "owner.lock"
 """A folder whose owner's file is not locked has no living owner."""
@@ -23,7 +22,7 @@ class Scratch:
         root = Path(tempfile.gettempdir()) if root is None else root
         sweep(root)
         self.path, lock = owned_folder(root, PREFIX, OWNER)
-        self._end = weakref.finalize(self, _leave, self.path, lock, os.getpid())
+        self._end = finalize(self, remove, self.path, lock)
 
     def close(self) -> None:
         """Remove the folder and its content; twice is fine."""
@@ -57,11 +56,6 @@ def sweep(root: Path) -> None:
             continue
         if lock is not None:
             lock.remove(folder)
-
-
-def _leave(path: Path, lock: locks.Lock | None, owner: int) -> None:
-    if os.getpid() == owner:  # a forked copy ends before its parent
-        remove(path, lock)
 
 
 def remove(path: Path, lock: locks.Lock | None) -> None:

@@ -11,11 +11,9 @@ import contextlib
 import dataclasses
 import functools
 import json
-import os
 import re
 import shutil
 import time
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.scratch import owned_folder, remove
 from dshq_widget.system import locks
+from dshq_widget.system.finalize import finalize
 
 AUTOSAVE, OWNER, LOCK = "autosave.dshq", "owner", "owner.lock"
 """A folder is a run once it has its file `OWNER`, which comes after the lock; so an unlocked run has no owner."""
@@ -51,7 +50,7 @@ class Run:
         me = psutil.Process()
         who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time(), "lock": LOCK}
         atomic.write(self.path / OWNER, json.dumps(who).encode())
-        self._end = weakref.finalize(self, _leave, self.path, lock, me.pid)
+        self._end = finalize(self, _leave, self.path, lock)
 
     def close(self) -> None:
         """Release the run for a later kernel; without an autosave its folder is removed. Twice is fine."""
@@ -189,9 +188,7 @@ def boot() -> str:
         return ""
 
 
-def _leave(path: Path, lock: locks.Lock | None, owner: int) -> None:
-    if os.getpid() != owner:  # a forked copy ends before its parent
-        return
+def _leave(path: Path, lock: locks.Lock | None) -> None:
     if (path / AUTOSAVE).exists() and lock is not None:
         lock.close()
     elif not (path / AUTOSAVE).exists():

@@ -8,12 +8,12 @@ import mmap
 import os
 import secrets
 import tempfile
-import weakref
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import psutil
 
+from dshq_widget.system.finalize import finalize
 from dshq_widget.system.paths import BINARY, NO_LINK
 
 WINDOWS = os.name == "nt"
@@ -28,7 +28,7 @@ class Piece:
     def __init__(self, where: str, mapping: mmap.mmap, *, own: bool) -> None:
         self.map: mmap.mmap | None = mapping
         self._where = where
-        self._end = weakref.finalize(self, _remove, where, os.getpid()) if own and not WINDOWS else None
+        self._end = finalize(self, Path(where).unlink, missing_ok=True) if own and not WINDOWS else None
 
     @property
     def where(self) -> str:
@@ -79,11 +79,6 @@ def attach(where: int | str, nbytes: int) -> Piece:
             f"{where} holds {size} bytes, but {nbytes} were announced; pass the block's own place and size"
         )
     return Piece(where, mapping, own=False)
-
-
-def _remove(where: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked copy ends before its parent
-        Path(where).unlink(missing_ok=True)
 
 
 def _sweep(root: Path) -> None:

@@ -8,7 +8,8 @@ import fcntl
 import mmap
 import os
 import tempfile
-import weakref
+
+from dshq_widget.system.finalize import finalize
 
 ZEROS = bytes(1 << 20)
 ANONYMOUS = "anonymous memory works; /dev/shm is not used"
@@ -26,7 +27,7 @@ class Piece:
         except OSError:
             os.close(fd)
             raise
-        self._end = weakref.finalize(self, _forget, fd, os.getpid())
+        self._end = finalize(self, os.close, fd)
         self._end.atexit = False  # the system closes it
 
     @property
@@ -61,11 +62,6 @@ def attach(where: int | str, nbytes: int) -> Piece:
             f"descriptor {where} holds {size} bytes, but {nbytes} were announced; pass the block's own place and size"
         )
     return Piece(int(where), nbytes)
-
-
-def _forget(fd: int, owner: int) -> None:
-    if os.getpid() == owner:  # in a forked copy the number may be another file's by now
-        os.close(fd)
 
 
 def _anonymous_file(directory: str | None) -> int:
