@@ -25,7 +25,14 @@ def _drop_replaced(db: sql.Connection) -> None:
     db.execute(query, {"none": b""})
 
 
-MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced,)
+def _mark_instructors(db: sql.Connection) -> None:
+    """Entries say whose is an instructor's; those that there are go by what their accounts are now."""
+    db.execute(text("ALTER TABLE entries ADD COLUMN instructor BOOLEAN DEFAULT FALSE NOT NULL"))
+    theirs = "SELECT s.id FROM submissions s JOIN accounts a ON a.id = s.account_id WHERE a.instructor"
+    db.execute(text(f"UPDATE entries SET instructor = TRUE WHERE submission_id IN ({theirs})"))
+
+
+MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced, _mark_instructors)
 SCHEMA = len(MIGRATIONS)
 """Of the tables in store.py."""
 

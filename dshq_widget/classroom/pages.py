@@ -264,7 +264,7 @@ class Submit(Home):
                 "plays: ask your instructor to open a new one"
             )
         kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
-        submission = await asyncio.to_thread(self.store.submit, found.id, user.name, *kept)
+        submission = await asyncio.to_thread(self.store.submit, found.id, user.name, *kept, user.instructor)
         answer = {"submission": submission, "round": found.id, "title": found.title, "digest": admitted.digest}
         return answer, f"Received: version {admitted.version} plays in {found.title!r} as {admitted.digest[:12]}."
 
@@ -292,7 +292,7 @@ class Round(Page):
             rows = [{"rank": r.rank, "name": r.name, "anchor": r.anchor, "digest": r.digest} for r in table.rows]
             for row, r in zip(rows, table.rows, strict=True):
                 finite = math.isfinite(r.half)
-                row |= {"elo": r.elo, "half": r.half if finite else None}
+                row |= {"instructor": r.instructor, "elo": r.elo, "half": r.half if finite else None}
                 row |= {"points": r.points, "wins": r.wins, "draws": r.draws, "losses": r.losses}
             self.finish({"round": found.id, "title": found.title, "state": found.state, "rows": rows})
             return
@@ -388,7 +388,7 @@ class Student(Page):
             seen.add(row.round_id)
         for number in {row.round_id for row in history if row.state == FINISHED}:
             table = (await self.standing(self.store.round(number))).table
-            students = sum(not row.anchor for row in table.rows)
+            students = sum(row.ranked for row in table.rows)
             standing[number] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
         self.render("student.html", name=name, history=history, standing=standing, withdrawn=withdrawn)
 

@@ -38,7 +38,7 @@ class Row:
     """One entry's standing."""
 
     rank: int
-    """1 is the best; of students among students, of an anchor 0."""
+    """1 is the best, of students among students; 0 where `ranked` is not."""
     place: int
     name: str
     anchor: bool
@@ -51,6 +51,13 @@ class Row:
     losses: int
     same_as: tuple[str, ...] = ()
     """Other entries, anchors too, that are the same policy to the bit."""
+    instructor: bool = False
+    """Whose it is: it plays and is rated like any other, but takes no student's rank."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it is a student's."""
+        return not (self.anchor or self.instructor)
 
     @property
     def games(self) -> int:
@@ -97,10 +104,11 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
     idle = matches.sum(1) == 0
     for entry in sorted(entries, key=lambda e: (idle[e.place], -round(rating[e.place], 6), e.place)):
         k = entry.place
-        rank += not entry.anchor
+        ranked = not (entry.anchor or entry.instructor)
+        rank += ranked
         rows.append(
             Row(
-                0 if entry.anchor else rank,
+                rank if ranked else 0,
                 k,
                 entry.name,
                 entry.anchor,
@@ -111,6 +119,7 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
                 int(drawn[k].sum()),
                 int(won[:, k].sum()),
                 tuple(other.name for other in same[entry.digest] if other.id != entry.id),
+                entry.instructor,
             )
         )
     return Table(rows, points, matches)
@@ -124,7 +133,7 @@ def as_csv(standings: Table) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for row in standings.rows:
-        if row.anchor:
+        if not row.ranked:
             continue
         band = [f"{value:.1f}" for value in (row.elo, row.elo - row.half, row.elo + row.half)]
         if not math.isfinite(row.half):

@@ -80,6 +80,7 @@ entries = sql.Table(
     Column("name", sql.String(LONGEST_NAME), nullable=False),
     Column("anchor", sql.Boolean, nullable=False),
     Column("submission_id", ForeignKey("submissions.id")),  # none: an anchor
+    Column("instructor", sql.Boolean, nullable=False, server_default=sql.false()),  # when the round was closed
     Column("digest", sql.String(64), nullable=False),
     UniqueConstraint("round_id", "place"),
 )
@@ -289,10 +290,19 @@ class Store:
             raise LeagueError(f"there is no round {number}")
         return found
 
-    def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
+    def submit(
+        self,
+        number: int,
+        name: str,
+        version: int,
+        step: int,
+        digest: str,
+        content: bytes,
+        instructor: bool | None = None,
+    ) -> int:
         """Add a policy to an open round; returns the submission's number. The bytes of the account's earlier ones,
-        which nobody needs any more, are dropped. Raises LeagueError once the round is closed, and for more than
-        `MOST_SUBMISSIONS`.
+        which nobody needs any more, are dropped. `instructor`: whether a hub says that the account is one; None: it is
+        what it was made as. Raises LeagueError once the round is closed, and for more than `MOST_SUBMISSIONS`.
         """
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
@@ -305,6 +315,8 @@ class Store:
                     f"you have handed in {MOST_SUBMISSIONS} policies for round {number}, and the last one counts: ask "
                     "your instructor for a new round"
                 )
+            if instructor is not None:
+                db.execute(accounts.update().where(accounts.c.id == row["account_id"]).values(instructor=instructor))
             db.execute(submissions.update().where(*earlier).values(content=b""))
             return _insert(db, submissions, row)
 
@@ -317,13 +329,19 @@ class Store:
             if found.state != OPEN:
                 raise LeagueError(f"round {number} is not open")
             newest = select(func.max(submissions.c.id)).where(submissions.c.round_id == number)
-            query = select(submissions.c.id, submissions.c.digest, accounts.c.name).join(accounts)
+            query = select(submissions.c.id, submissions.c.digest, accounts.c.name, accounts.c.instructor).join(
+                accounts
+            )
             query = query.where(submissions.c.id.in_(newest.group_by(submissions.c.account_id)))
             taken = sorted(db.execute(query), key=lambda row: row.name)  # by code point, on every database
             if not taken:
                 raise LeagueError(f"nobody has sent a policy to round {number} yet")
-            rows = [{"name": a.name, "anchor": True, "digest": a.digest, "submission_id": None} for a in anchors]
-            rows += [{"name": s.name, "anchor": False, "digest": s.digest, "submission_id": s.id} for s in taken]
+            none = {"anchor": True, "submission_id": None, "instructor": False}
+            rows = [{"name": a.name, "digest": a.digest, **none} for a in anchors]
+            rows += [
+                {"name": s.name, "digest": s.digest, "anchor": False, "submission_id": s.id, "instructor": s.instructor}
+                for s in taken
+            ]
             blocks = self._schedule(db, found, rows)
         self._changes[number] += 1  # never before the commit: a reader would keep the old table for the new number
         return blocks
@@ -341,7 +359,7 @@ class Store:
             again |= {"state": OPEN, "opened": now()}
             fresh = self._round(db, _insert(db, rounds, again))
             kept = db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place))
-            columns = ("name", "anchor", "digest", "submission_id")
+            columns = ("name", "anchor", "digest", "submission_id", "instructor")
             self._schedule(db, fresh, [{key: getattr(row, key) for key in columns} for row in kept])
         self._changes[fresh.id] += 1
         return int(fresh.id)

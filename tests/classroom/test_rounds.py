@@ -109,8 +109,9 @@ def test_seeds_stand_on_the_secret_and_nothing_is_told_before():
     assert commitment("00") == hashlib.sha256(b"00").hexdigest()
 
 
-def entry(number: int, name: str, anchor: bool = False):
-    return types.SimpleNamespace(id=10 + number, place=number, name=name, anchor=anchor, digest=f"d{number}")
+def entry(number: int, name: str, anchor: bool = False, instructor: bool = False):
+    whose = {"name": name, "anchor": anchor, "instructor": instructor}
+    return types.SimpleNamespace(id=10 + number, place=number, digest=f"d{number}", **whose)
 
 
 def result(first: int, second: int, wins: int, draws: int, losses: int):
@@ -141,6 +142,19 @@ def test_whoever_has_no_games_is_last_and_the_file_has_no_infinity():
     assert [row.rank for row in table.rows] == [1, 0, 2, 3]
     text = standings.as_csv(table)
     assert "inf" not in text and "3,ben,,,,0.0,0," in text
+
+
+def test_an_instructors_policy_plays_but_takes_no_rank_and_no_line():
+    entries = [entry(0, "random", anchor=True), entry(1, "ada"), entry(2, "prof", instructor=True), entry(3, "cleo")]
+    table = standings.table(entries, [result(0, 1, 8, 0, 24), result(0, 2, 2, 0, 30), result(0, 3, 12, 0, 20)])
+    assert [(row.name, row.rank, row.ranked) for row in table.rows] == [
+        ("prof", 0, False),
+        ("ada", 1, True),
+        ("cleo", 2, True),
+        ("random", 0, False),
+    ]
+    lines = list(csv.reader(io.StringIO(standings.as_csv(table))))[1:]
+    assert [line[:2] for line in lines] == [["1", "ada"], ["2", "cleo"]]
 
 
 def test_what_is_admitted_is_the_policy_alone(tmp_path: Path):

@@ -176,6 +176,28 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     assert store.rounds()[0].state == PLAYING
 
 
+def test_an_instructors_policy_is_shown_and_marked_and_takes_no_rank(service: Service, store: Store):
+    number = open_round(store, blocks=1)
+    tokens = {"ada": store.issue_token("ada"), "prof": store.issue_token("prof", instructor=True)}
+    for k, token in enumerate(tokens.values()):
+        assert send(service, token, policy_bytes(k))[0] == 200
+    store.close_round(number, rounds.anchors_of("ball", []))
+    strength = ["random", "ada", "prof"].index
+    while (job := store.next_job()) is not None:
+        first_wins = strength(job.first.name) > strength(job.second.name)
+        store.record(job, Outcome(32, 0, 0, b"") if first_wins else Outcome(0, 0, 32, b""))
+    ada, prof = (Person(service.port).log_in(token) for token in tokens.values())
+    found = json.loads(ada.ask("GET", f"/round/{number}", Accept="application/json")[2])["rows"]
+    assert {row["name"]: (row["rank"], row["instructor"]) for row in found} == {
+        "prof": (0, True),
+        "ada": (1, False),
+        "random": (0, False),
+    }
+    assert ada.get(f"/round/{number}").count('class="chip">instructor<') == 1
+    assert "1 of 1, Elo" in ada.get("/student") and "not ranked, Elo" in prof.get("/student")
+    assert "prof" not in prof.ask("GET", f"/round/{number}.csv")[2]
+
+
 def test_two_of_one_name_are_no_account(service: Service, store: Store):
     teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
     names = "Ada\nJos\u00e9\nBob\nJose\u0301\nAda"  # an accent in one character, and as one of its own

@@ -182,13 +182,40 @@ def test_a_database_of_a_release_that_gave_it_no_number_is_migrated(database: st
     with store.engine.begin() as db:
         db.execute(sql.text("UPDATE submissions SET content = :old WHERE digest = 'a1'"), {"old": b"a1"})
         db.execute(sql.text("DELETE FROM settings"))
+        db.execute(sql.text("ALTER TABLE entries DROP COLUMN instructor"))
     store.close_connections()
     for _ in range(2):
         again = Store(database)
         assert [again.content(row.id) for row in again.history("ada")] == [b"a2", b""]
         with again.engine.connect() as db:
-            assert db.scalar(sql.text("SELECT value FROM settings WHERE key = 'schema'")) == "1"
+            assert db.scalar(sql.text("SELECT value FROM settings WHERE key = 'schema'")) == "2"
         again.close_connections()
+
+
+def test_whose_an_entry_is_stays_as_it_was_when_its_round_was_closed(store: Store, database: str):
+    """The role of an account is the league's own, or what a hub says when it hands in."""
+    number = a_round(store)
+    store.issue_token("prof", instructor=True)
+    for name in ("ada", "prof"):
+        send(store, number, name, name)
+    for name, role in (("hubs", True), ("left", True), ("left", False)):
+        store.submit(number, name, 1, 1, name, b"", role)
+    store.close_round(number, RANDOM)
+
+    def instructors(store: Store, number: int) -> list[str]:
+        return [entry.name for entry in store.entries(number) if entry.instructor]
+
+    assert instructors(store, number) == ["hubs", "prof"] == instructors(store, store.rerun(number))
+    store.issue_token("ada", instructor=True)
+    assert instructors(store, number) == ["hubs", "prof"]
+    with store.engine.begin() as db:  # schema 1 did not say it
+        db.execute(sql.text("UPDATE settings SET value = '1' WHERE key = 'schema'"))
+        db.execute(sql.text("ALTER TABLE entries DROP COLUMN instructor"))
+    store.close_connections()
+    again = Store(database)
+    assert instructors(again, number) == ["ada", "hubs", "prof"], "what accounts are now"
+    assert send(again, a_round(again), "ada", "a2") and not again.entries(number)[0].instructor
+    again.close_connections()
 
 
 def test_a_disk_that_is_full_at_a_page_of_the_database(tmp_path: Path):

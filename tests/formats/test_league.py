@@ -85,7 +85,7 @@ def test_a_database_of_a_newer_release(tmp_path: Path):
         db.execute("DROP TABLE matches")  # whatever that release keeps instead
     db.close()
     content = (tmp_path / "league.db").read_bytes()
-    with pytest.raises(LeagueError, match="schema 1 at most, got one of 99, which a newer release made"):
+    with pytest.raises(LeagueError, match="schema 2 at most, got one of 99, which a newer release made"):
         Store(url)
     with sqlite3.connect(tmp_path / "league.db") as db:
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'matches'").fetchone() == (0,)
