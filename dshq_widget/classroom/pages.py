@@ -380,16 +380,14 @@ class Student(Page):
         name = self.get_query_argument("name", self.current_user.name)
         if name != self.current_user.name:
             self.instructor()
-        history = self.store.history(name)
-        standing, withdrawn, seen = {}, set[int](), set[int]()
-        for row in history:  # the newest one first, and only that one could be withdrawn
-            if row.round_id not in seen and row.state != OPEN and not self.store.entered(row.round_id, name):
-                withdrawn.add(row.id)
-            seen.add(row.round_id)
-        for number in {row.round_id for row in history if row.state == FINISHED}:
-            table = (await self.standing(self.store.round(number))).table
-            students = sum(row.ranked for row in table.rows)
-            standing[number] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
+        history, entered, standing = self.store.history(name), self.store.entered(name), {}
+        newest = {row.round_id: row for row in reversed(history)}  # only that one could be withdrawn
+        withdrawn = {row.id for row in newest.values() if row.state != OPEN and row.round_id not in entered}
+        for found in self.store.rounds():
+            if found.id in newest and found.state == FINISHED:
+                table = (await self.standing(found)).table
+                students = sum(row.ranked for row in table.rows)
+                standing[found.id] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
         self.render("student.html", name=name, history=history, standing=standing, withdrawn=withdrawn)
 
 

@@ -447,11 +447,10 @@ class Store:
         with self._reading.connect() as db:
             return list(db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place)))
 
-    def entered(self, number: int, name: str) -> bool:
-        """Whether a student has an entry in a round."""
+    def entered(self, name: str) -> set[int]:
+        """The rounds in which an account has an entry."""
         with self._reading.connect() as db:
-            mine = entries.c.round_id == number, entries.c.name == name, ~entries.c.anchor
-            return db.scalar(select(entries.c.id).where(*mine)) is not None
+            return set(db.scalars(select(entries.c.round_id).where(entries.c.name == name, ~entries.c.anchor)))
 
     def results(self, number: int) -> list[Any]:
         """A round's blocks that were played, without their replays, in the order of their numbers."""

@@ -17,6 +17,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from sqlalchemy import event
+
 from dshq_widget.classroom import round_html, rounds, server
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
@@ -196,6 +198,28 @@ def test_an_instructors_policy_is_shown_and_marked_and_takes_no_rank(service: Se
     assert ada.get(f"/round/{number}").count('class="chip">instructor<') == 1
     assert "1 of 1, Elo" in ada.get("/student") and "not ranked, Elo" in prof.get("/student")
     assert "prof" not in prof.ask("GET", f"/round/{number}.csv")[2]
+
+
+def test_a_students_page_asks_the_database_as_often_for_many_rounds_as_for_one(service: Service, store: Store):
+    ada, asked = Person(service.port).log_in(store.issue_token("ada")), []
+    event.listen(store.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+
+    def statements() -> int:
+        ada.get("/student")  # tables of rounds are worked out once
+        asked.clear()
+        assert "1 of 1, Elo" in ada.get("/student")
+        return len(asked)
+
+    counts = []
+    for k in range(4):
+        number = open_round(store, blocks=1)
+        for version in range(3):
+            store.submit(number, "ada", version, 1, f"{k} {version}", b"")
+        store.close_round(number, rounds.anchors_of("ball", []))
+        while (job := store.next_job()) is not None:
+            store.record(job, Outcome(16, 0, 16, b""))
+        counts.append(statements())
+    assert counts == counts[:1] * 4
 
 
 def test_two_of_one_name_are_no_account(service: Service, store: Store):
