@@ -214,9 +214,7 @@ class Run:
             if command["type"] == "SET_HYPER" and command["key"] in settings.FIELDS:
                 paid = self.config.reward_weights
                 self.config = self.config.replace({command["key"]: command["value"]})
-                if self.config.reward_weights != paid:
-                    for companion in self.companions:
-                        companion.paid_otherwise()
+                self._tell_if_paid_otherwise(paid)
             elif command["type"] == "PAUSE_TRAINING":
                 self.pace.paused = True
             elif command["type"] == "RESUME_TRAINING":
@@ -233,6 +231,13 @@ class Run:
                     self.algorithm_settings |= command["value"]
                 for companion in self.companions:
                     companion.receive(self, command)
+
+    def _tell_if_paid_otherwise(self, then: Mapping[str, float]) -> None:
+        """Tell the companions where `then`, weights by name of terms, paid otherwise than the run's own."""
+        now, terms = self.config.reward_weights, self.drill.spec.terms
+        if any(then.get(term.name, term.weight) != now.get(term.name, term.weight) for term in terms):
+            for companion in self.companions:
+                companion.paid_otherwise()
 
     # ---- updates, and what follows from bad ones
 
@@ -394,6 +399,7 @@ class Run:
         self.source.restore(saved.state)
         for companion in self.companions:
             companion.restore(saved.state)
+        self._tell_if_paid_otherwise(saved.config.get("reward_weights", {}))
         self.seconds = float(saved.metrics.get("seconds", 0.0))
         self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
         self.rate = float(saved.state.get("train.rate", 1.0))

@@ -68,13 +68,13 @@ def test_companions_read_a_rollout_before_its_memory_is_given_back():
     weights.close()
 
 
-def a_run(job, weights, source, *companions, evaluator=None):
-    drill = SimpleNamespace(name="nothing", rules_hash="0" * 16, spec=SimpleNamespace(terms=(), environment_json={}))
+def a_run(job, weights, source, *companions, evaluator=None, terms=(), **settings):
+    drill = SimpleNamespace(name="nothing", rules_hash="0" * 16, spec=SimpleNamespace(terms=terms, environment_json={}))
     return Run(
         Turns(10),
         job,
         drill=drill,
-        config=TrainConfig(),
+        config=TrainConfig(**settings),
         spec=SPEC,
         learner=RandomSearch(SPEC, TrainConfig(), {}),
         source=source,
@@ -96,6 +96,33 @@ def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path)
     assert warning == "continuing from the weights of version 7 alone: 'train.search'"
     source.block.close()
     weights.close()
+
+
+class Aim(Companion):
+    """Hears that rewards are paid otherwise than before."""
+
+    def __init__(self):
+        self.heard = 0
+
+    def paid_otherwise(self):
+        self.heard += 1
+
+
+@pytest.mark.parametrize(("now", "heard"), [({}, 1), ({"goal": 2.0}, 0), ({"goal": 2.0, "other": 3.0}, 0)])
+def test_a_run_that_goes_on_for_other_rewards_forgets_what_was_reached_for_the_old(tmp_path, weights, now, heard):
+    """A champion of another aim would be held against its followers, and their returns against its."""
+    learner = RandomSearch(SPEC, TrainConfig(), {})
+    state = {name: np.nan_to_num(found) for name, found in learner.state().items()}
+    config = {"reward_weights": {"goal": 2.0}}
+    of = {"version": 7, "step": 96, "state": state, "config": config}
+    saved = Checkpoint("nothing", "0" * 16, SPEC.layers, SPEC.activation, learner.blob(), **of)
+    source, aim = LaneGames(), Aim()
+    source.restore = lambda state: None
+    resume = {"resume": str(save(tmp_path / "bot.dshq", saved))}
+    run = a_run(resume, weights, source, aim, terms=(SimpleNamespace(name="goal", weight=1.0),), reward_weights=now)
+    assert run.agent_steps == 96 and not run.channel.said
+    assert aim.heard == heard
+    source.block.close()
 
 
 @pytest.fixture
