@@ -41,7 +41,6 @@ export class Run implements Steered {
   updates = 0;
   version: number;
   rate = 1; // factor of the learning rate after setbacks
-  private values: Values;
   private seconds = 0; // playing and learning
   private skips = 0; // bad updates in a row
   private good = 0; // updates since the last revert, or since the learning rate was last raised again
@@ -68,8 +67,7 @@ export class Run implements Steered {
     other: Other | null = null, // what may play and learn in place of WebAssembly
   ) {
     const { spec } = modules;
-    this.values = { ...job.values };
-    this.settings = readSettings(this.values);
+    this.settings = readSettings(job.values);
     const { activation, separate_value_net: separate, seed } = this.settings;
     const layers = layersOf(spec, this.settings);
     const given = job.file ?? job.policy;
@@ -87,7 +85,7 @@ export class Run implements Steered {
     this.version = begun.version;
     this.published = begun.weights;
     this.metrics = fits ? { ...job.metrics } : {};
-    if (fits) this.resume(job.file?.state ?? {});
+    if (fits) this.resume(job.file);
     else this.post({ type: "POLICY", ...this.policy });
     this.practise(job.scenes);
   }
@@ -134,13 +132,9 @@ export class Run implements Steered {
         this.stopping = true;
         break;
       case "SET_HYPER": {
-        const paid = String(this.values.reward_weights);
-        this.values = { ...this.values, [message.key]: message.value };
+        const paid = this.settings.reward_weights;
         this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
-        if (String(this.values.reward_weights) !== paid) {
-          this.contest?.paidOtherwise();
-          this.exploration.paidOtherwise();
-        }
+        this.tellIfPaidOtherwise(paid);
         break;
       }
       case "PAUSE_TRAINING":
@@ -292,14 +286,24 @@ export class Run implements Steered {
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
   }
 
-  private resume(state: Tensors): void {
+  private resume(file: PolicyFile | null): void {
+    const state: Tensors = file?.state ?? {};
     this.engine.restore(state, this.version > 0);
     this.exploration.restore(state);
     this.contest?.restore(state);
+    if (file) this.tellIfPaidOtherwise(readSettings(file.config as Values).reward_weights ?? {});
     this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
     this.rate = Number(state["train.rate"]?.data[0] ?? 1);
     this.good = Number(state["train.good"]?.data[0] ?? 0);
     this.seconds = this.metrics.seconds ?? 0;
+  }
+
+  /** Tells who keeps what was reached where `then` paid otherwise than the run's own weights of reward terms. */
+  private tellIfPaidOtherwise(then: Record<string, number>): void {
+    const now = this.settings.reward_weights;
+    if (this.modules.spec.terms.every(({ name, weight }) => (then[name] ?? weight) === (now[name] ?? weight))) return;
+    this.contest?.paidOtherwise();
+    this.exploration.paidOtherwise();
   }
 
   private practise(scenes: readonly Uint32Array[]): void {
