@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -11,35 +12,32 @@ FIRST, LAST = 11, 15
 """utime, stime, cutime, cstime among the fields of /proc/PID/stat that follow the name (man proc_pid_stat)."""
 
 
-def _stats() -> dict[int, tuple[int, float]]:
-    """Parent and seconds, those of reaped children included, of every process."""
-    second = os.sysconf("SC_CLK_TCK")
-    found = {}
-    for folder in PROC.iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        found[int(folder.name)] = int(fields[1]), sum(map(int, fields[FIRST:LAST])) / second
-    return found
+def _children(pid: int) -> Iterator[int]:
+    """Asked of each thread, so that nobody reads about every process of the machine after every test."""
+    with contextlib.suppress(OSError):  # it has just ended
+        for thread in os.listdir(PROC / str(pid) / "task"):
+            with contextlib.suppress(OSError):
+                yield from map(int, (PROC / str(pid) / "task" / thread / "children").read_text().split())
+
+
+def _seconds(pid: int) -> float:
+    """Of a process and of those that it has reaped."""
+    try:
+        fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[FIRST:LAST])) / os.sysconf("SC_CLK_TCK")
 
 
 def spent() -> float:
     """Seconds so far. A process that ends is counted by its parent; one whose parent ends first is lost."""
     own = os.times()
     total = own.user + own.system + own.children_user + own.children_system
-    if not PROC.is_dir():
-        return total
-    stats = _stats()
-    children: dict[int, list[int]] = {}
-    for pid, (parent, _) in stats.items():
-        children.setdefault(parent, []).append(pid)
-    below = children.get(os.getpid(), [])
-    while below:
-        total += sum(stats[pid][1] for pid in below)
-        below = [child for pid in below for child in children.get(pid, ())]
+    waiting = [os.getpid()]
+    while waiting:
+        below = list(_children(waiting.pop()))
+        total += sum(map(_seconds, below))
+        waiting += below
     return total
 
 
