@@ -5,6 +5,7 @@ files run beside it: two pages that draw in software starve each other, while on
 is done takes what is left, file by file, the longest files first.
 """
 
+import gc
 import shutil
 
 import pytest
@@ -41,7 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without the slow tests the others repeat themselves less. Every run says what it cost."""
+    """Without the slow tests the others repeat themselves less. Every run says what it cost. Until the tests are
+    collected nothing is garbage.
+    """
+    gc.disable()
     go_easy("not slow" in config.option.markexpr or config.option.quick)
     costs.register(config)
 
@@ -72,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(
             key=lambda item: (item.get_closest_marker("slow") is not None, BROWSER in item.path.parents),
         )
+    gc.freeze()  # what was imported and collected stays: nobody has to go through it for garbage again and again
+    gc.enable()
     if shutil.which("nvidia-smi") is None:
         for item in items:
             if item.get_closest_marker("gpu"):  # not `item.keywords`, among which is the folder's name
