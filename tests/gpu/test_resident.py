@@ -5,8 +5,6 @@ reference. On the processor, in numba's simulator of a GPU, and on a GPU where t
 import dataclasses
 import os
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,6 +33,7 @@ from dshq_widget.policy.policy import Policy
 from tests.harness.games.device_play import GAMMA, LAMBDA, LENGTH, host, start
 from tests.harness.games.samples import METRICS, SPEC, make_samples
 from tests.harness.games.toy_drills import Barred, Climb, Race
+from tests.harness.simulator import simulated
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 ALIKE = {"cpu": 1e-5, "cuda": 1e-4}
@@ -176,15 +175,7 @@ print("same")
 
 
 def test_the_kernels_play_the_same_in_the_simulator():
-    run = subprocess.run(
-        [sys.executable, "-c", IN_THE_SIMULATOR],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0 and run.stdout.strip() == "same", run.stderr
+    assert simulated(IN_THE_SIMULATOR) == "same"
 
 
 def test_the_torch_twin_estimates_the_same():

@@ -1,9 +1,6 @@
 """What follows a decision: CUDA kernels and torch do the same, in numba's simulator over the same games."""
 
 import dataclasses
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -23,6 +20,7 @@ from dshq_widget.gpu.play import Play
 from dshq_widget.gpu.turns import Turns
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.toy_drills import Barred, Climb, Race
+from tests.harness.simulator import simulated
 
 
 class ShortBall(Ball):
@@ -134,27 +132,18 @@ def launches(case: str) -> None:
     print(len(count))
 
 
-def simulated(call: str) -> str:
-    run = subprocess.run(
-        [sys.executable, "-c", f"from tests.gpu import test_turns; test_turns.{call}"],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
+def called(call: str) -> str:
+    return simulated(f"from tests.gpu import test_turns; test_turns.{call}")
 
 
 @pytest.mark.parametrize(
     "case", [case if case == "masked scenes" else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
 )
 def test_kernels_write_what_torch_writes(case):
-    simulated(f"compare({case!r})")
+    called(f"compare({case!r})")
 
 
 @pytest.mark.slow
 def test_a_few_launches_and_nothing_of_torch_follow_a_decision():
-    assert simulated("launches('opponents')") == "3"
-    assert simulated("launches('masked scenes')") == "5"
+    assert called("launches('opponents')") == "3"
+    assert called("launches('masked scenes')") == "5"

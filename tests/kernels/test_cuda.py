@@ -1,7 +1,6 @@
 """The CUDA form of the rules gives the bits of the CPU: in numba's simulator, and on a GPU where there is one."""
 
 import json
-import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -12,9 +11,10 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.trace import trace
+from tests.harness.simulator import simulated
 
 TICKS = {"bandit": 20, "cartpole": 24, "maze": 6, "binpack": 2, "snake": 12, "territory": 2}
-"""A simulated thread is a thread of Python: a few ticks have to do."""
+"""A simulated kernel is Python: a few ticks have to do."""
 
 IN_THE_SIMULATOR = """
 import json, sys
@@ -59,18 +59,6 @@ actions = np.array([[2**23, 2**24 - 1]], np.int32)
 threads.pick[1, 2](actions, mask)
 assert actions.tolist() == [[10 + 256, 599]]
 """
-
-
-def simulated(code: str, *arguments: str) -> str:
-    run = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", code, *arguments],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 @pytest.mark.parametrize("names", [["cartpole"], pytest.param(list(drills), marks=pytest.mark.slow)], ids=len)

@@ -1,6 +1,5 @@
 """Frames of 72 x 80 in four shades: against an independent drawing, and the GPU's bits against the CPU's."""
 
-import os
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ from dshq_kernels.play import raster, raster_cuda
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tests.harness.counts import times
+from tests.harness.simulator import simulated
 
 CIRCLE, BOX, LINE, RING, TAG = range(5)
 PIXELS = np.array([0, 2, 4, 6], np.uint8)
@@ -221,21 +221,9 @@ def test_no_covered_pixel_of_an_ordinary_shape_is_left_out():
         assert np.array_equal(unpacked(packed(one, frame)), everywhere(one, frame)), one
 
 
-def in_the_simulator(code: str, *arguments: str) -> str:
-    run = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 @pytest.mark.parametrize("names", [["chase"], pytest.param(["ball", "sumo", "chase"], marks=pytest.mark.slow)], ids=len)
 def test_the_gpus_frames_are_the_cpus_in_the_simulator(names):
-    assert in_the_simulator(IN_THE_SIMULATOR, *names).split() == names
+    assert simulated(IN_THE_SIMULATOR, *names).split() == names
 
 
 @pytest.mark.slow
@@ -260,7 +248,7 @@ def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path)
         shapes[k, : len(scene)] = np.reshape(scene, (-1, 12))
     frame = raster.view(WORLD)
     np.savez(tmp_path / "scenes.npz", shapes=shapes, counts=counts, tones=TONES, frame=frame)
-    in_the_simulator(SCENES_IN_THE_SIMULATOR, str(tmp_path / "scenes.npz"), str(tmp_path / "frames.npy"))
+    simulated(SCENES_IN_THE_SIMULATOR, tmp_path / "scenes.npz", tmp_path / "frames.npy")
     found = np.load(tmp_path / "frames.npy")
     wanted = [packed(shapes[k, :count], frame) for k, count in enumerate(counts)]
     assert np.array_equal(found[:, 0], wanted) and not wanted[0].any() and wanted[-1].any()
