@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,9 @@ import pytest
 from dshq_kernels.simd import folders, kept
 
 KERNELS = Path(kept.__file__).parents[1]
-CHILD = """
-import json, numba, sys
-sys.path.insert(0, sys.argv[1])
-numba.__version__ = sys.argv[2] or numba.__version__
+FORKS = """
+import json, os, sys, traceback
+import numba
 from numba.core import event
 compiled = []
 
@@ -32,9 +32,24 @@ class Listener(event.Listener):
         pass
 
 
+def answer(folder, cache, version):
+    os.environ["DSHQ_CACHE_DIR"] = cache
+    sys.path.insert(0, folder)
+    numba.__version__ = version or numba.__version__
+    from dshq_kernels.network import caller, alone
+    return [int(caller.caller(1)), int(alone.alone(1)), compiled, str(caller.caller._cache.cache_path)]
+
+
 event.register("numba:compile", Listener())
-from dshq_kernels.network import caller, alone
-print(json.dumps([int(caller.caller(1)), int(alone.alone(1)), compiled, str(caller.caller._cache.cache_path)]))
+for line in sys.stdin:
+    if not os.fork():
+        try:
+            said = answer(*json.loads(line))
+        except BaseException:
+            said = traceback.format_exc()
+        print(json.dumps(said), flush=True)
+        os._exit(0)
+    os.wait()
 """
 FILES = {
     "called": "from dshq_kernels.simd.vector import compiled\n\n\n@compiled\ndef called(x):\n    return x + 1\n",
@@ -58,22 +73,28 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def child(folder: Path, cache: Path, numba: str = "", **variables: str) -> tuple[list[int], list[str], Path]:
-    """Call `caller(1)` and `alone(1)` of the copy in a process, under another version of numba if one is named:
-    results, what was compiled, the caller's folder.
+Child = Callable[..., tuple[list[int], list[str], Path]]
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    """Calls `caller(1)` and `alone(1)` of a copy in a process that knows numba and nothing of the package, under
+    another version of numba if one is named: results, what was compiled, the caller's folder.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder), numba],
-        env=environment | {"DSHQ_CACHE_DIR": str(cache)} | variables,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    *results, compiled, place = json.loads(done.stdout)
-    return results, compiled, Path(place)
+    kept_out = ("PYTHONPATH", "NUMBA_CACHE_DIR")
+    environment = {name: value for name, value in os.environ.items() if name not in kept_out}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-P", "-c", FORKS], env=environment, **pipes) as forks:
+
+        def ask(folder: Path, cache: Path, numba: str = "") -> tuple[list[int], list[str], Path]:
+            forks.stdin.write(json.dumps([str(folder), str(cache), numba]) + "\n")
+            forks.stdin.flush()
+            said = json.loads(forks.stdout.readline())
+            assert not isinstance(said, str), said
+            *results, compiled, place = said
+            return results, compiled, Path(place)
+
+        yield ask
 
 
 @pytest.fixture
@@ -102,7 +123,7 @@ def test_what_killed_writers_left_is_removed_after_a_day_and_a_failed_one_leaves
     assert {path.name for path in tmp_path.iterdir()} == {"a.py", new.name, other.name}
 
 
-def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two):
+def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two, child):
     first, second, cache = two
     results, compiled, place = child(first, cache)
     assert results == [20, 6] and {"caller", "called", "alone"} <= set(compiled)
@@ -119,7 +140,7 @@ def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two):
     assert child(first, cache) == ([20, 6], [], place), "the first copy has its own still"
 
 
-def test_a_newer_numba_keeps_its_code_its_own_way_apart_for_each_version_of_the_sources(two):
+def test_a_newer_numba_keeps_its_code_its_own_way_apart_for_each_version_of_the_sources(two, child):
     first, _, cache = two
     results, compiled, place = child(first, cache, "0.99.1")
     assert results == [20, 6] and "caller" in compiled
@@ -131,7 +152,7 @@ def test_a_newer_numba_keeps_its_code_its_own_way_apart_for_each_version_of_the_
     assert results == [30, 6] and other != place, "what calls an edited function is not stale"
 
 
-def test_a_folder_that_cannot_be_written_is_begun_with(two, tmp_path):
+def test_a_folder_that_cannot_be_written_is_begun_with(two, child, tmp_path):
     """An image's cache that its users may read. `place` is asked, since root may write everything."""
     first, _, cache = two
     _, _, place = child(first, cache)
