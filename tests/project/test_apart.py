@@ -64,9 +64,8 @@ def suite(folder: Path, conftest: str, files: dict[str, str]) -> str:
     (folder / "conftest.py").write_text(conftest)
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "--rootdir", ".", "."]
-    root = str(Path(__file__).parents[2])
-    run = subprocess.run(
-        command, cwd=folder, env={"PATH": "", "PYTHONPATH": root}, capture_output=True, text=True, timeout=300
-    )
+    plugins = ["-p", "xdist", "-p", "no:cacheprovider"]  # alone: to import others takes longer than this suite
+    command = [sys.executable, "-m", "pytest", "-n", "2", *plugins, "--rootdir", ".", "."]
+    environment = {"PATH": "", "PYTHONPATH": str(Path(__file__).parents[2]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return run.stdout + run.stderr

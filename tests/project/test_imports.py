@@ -5,9 +5,10 @@ inside a room no files import one another in a circle.
 """
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -128,17 +129,19 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> tuple[tuple[int, str], ...]:
     """(line, dotted name) of everything a file imports, also inside functions and for type checkers."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
-            for name in node.names:
-                yield node.lineno, name.name
+            found += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0 and node.module, f"{path}:{node.lineno}: name the module whole"
             for name in node.names:
                 whole = f"{node.module}.{name.name}"
-                yield node.lineno, whole if whole in modules() else node.module
+                found.append((node.lineno, whole if whole in modules() else node.module))
+    return tuple(found)
 
 
 @cache
@@ -203,10 +206,14 @@ def test_what_a_module_may_not_import(module: str):
 
 
 def test_tests_import_no_tests_and_neither_do_tools_and_benchmarks():
+    """Only files that seem to are parsed: in some of them a string does."""
+    statement = re.compile(r"from\s+tests\.(\w+\.)*test_\w+\s")
     files = [path for folder in ("tests", "tools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    seem = [path for path in files if statement.search(path.read_text())]
+    assert seem, "a child's code in a string, at least"
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in files
+        for path in seem
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.")
         if (node.module or "").split(".")[-1].startswith("test_")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -28,57 +29,77 @@ sys.meta_path.insert(0, Missing())
 """
 
 
+COMMANDS = """
+import contextlib, io, json, sys
+from dshq_widget.cli.main import main
+for command in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        status = main(command)
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
 @pytest.fixture
 def without(tmp_path):
-    """Runs `dshq` in a process, and processes of that, where some packages cannot be imported."""
+    """Runs commands of `dshq`, in one process and processes of that, where some packages cannot be imported."""
 
-    def run(missing, *arguments, **variables):
+    def run(missing, *commands, **variables):
         (tmp_path / "sitecustomize.py").write_text(BLOCKER.format(missing=missing))
         path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "kernels")])
-        command = [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)]
+        given = json.dumps([list(map(str, command)) for command in commands])
         environment = {**os.environ, "PYTHONPATH": path, **variables}
-        return subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", COMMANDS, given],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        return [Ended(*json.loads(line)) for line in done.stdout.splitlines()]
 
     return run
 
 
-def test_a_drill_trains_and_plays_without_torch(without, tmp_path):
-    done = without({"torch"}, "train", "bandit", "--seconds", 2, "--out", tmp_path / "bot.dshq", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["updates"] > 0
-    done = without({"torch"}, "evaluate", tmp_path / "bot.dshq", "--matches", 20, "--json")
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_a_drill_trains_and_plays_without_torch_and_what_needs_it_says_how_to_install_it(without, tmp_path):
+    out, small = tmp_path / "bot.dshq", ("--num-envs", 64, "--rollout-length", 8, "--updates", 2)
+    trained, played, checked, *refused = without(
+        {"torch"},
+        ("train", "bandit", *small, "--out", out, "--json"),
+        ("evaluate", out, "--matches", 20, "--json"),
+        ("train", "bandit", *small, "--validate-every", 1),
+        ("train", "bandit", *small, "--algorithm", "dreamer"),
         ("train", "gym:CartPole-v1", "--seconds", 2),
-        ("train", "bandit", "--seconds", 2, "--validate-every", 1),
-        ("train", "bandit", "--seconds", 2, "--algorithm", "dreamer"),
         ("ingest", "bandit"),
-    ],
-    ids=["gym", "reference", "dreamer", "ingest"],
-)
-def test_what_needs_torch_says_how_to_install_it(without, arguments):
-    done = without({"torch"}, *arguments)
-    assert f"needs PyTorch, which is not installed. Run `{torch_needed.INSTALL_TORCH}`" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
-    assert done.returncode == (0 if "--validate-every" in arguments else 1)
+    )
+    assert trained.status == played.status == 0, trained.err + played.err
+    assert json.loads(trained.out.splitlines()[-1])["updates"] == 2
+    assert checked.status == 0 and [end.status for end in refused] == [1] * 3
+    for end in (checked, *refused):
+        assert "Traceback" not in end.err
+        assert f"needs PyTorch, which is not installed. Run `{torch_needed.INSTALL_TORCH}`" in end.err + end.out
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU")
-@pytest.mark.parametrize("missing", [set(), {"torch"}], ids=["torch", "no torch"])
+@pytest.mark.parametrize("missing", [{"nothing"}, {"torch"}], ids=["torch", "no torch"])
 def test_cuda_without_a_gpu_is_a_sentence(without, missing):
-    for verb in ("train", "bench"):
-        done = without(missing or {"nothing"}, verb, "bandit", "--seconds", 1, "--device", "cuda", PATH="/nowhere")
-        assert done.returncode == 1 and "no NVIDIA GPU" in done.stderr.splitlines()[-1]
-        assert "Traceback" not in done.stderr
+    commands = [(verb, "bandit", "--seconds", 1, "--device", "cuda") for verb in ("train", "bench")]
+    for end in without(missing, *commands, PATH="/nowhere"):
+        assert end.status == 1 and "no NVIDIA GPU" in end.err.splitlines()[-1] and "Traceback" not in end.err
 
 
 def test_a_policy_is_sent_without_a_database(without):
-    done = without({"sqlalchemy", "torch"}, "submit", "ball:bronze", "--to", "http://127.0.0.1:9", "--token", "x")
-    assert done.returncode == 2 and "no answer from" in done.stderr
+    (end,) = without({"sqlalchemy", "torch"}, ("submit", "ball:bronze", "--to", "http://127.0.0.1:9", "--token", "x"))
+    assert end.status == 2 and "no answer from" in end.err
 
 
 def test_torch_is_an_extra_by_its_exact_version():
