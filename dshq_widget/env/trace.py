@@ -126,14 +126,8 @@ def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
         if t % spec.action_repeat == 0:
             observed, terms, allowed = games.observe(), games.terms(), games.mask().astype(np.uint8)
             scripted = [games.actions(name) for name in spec.baselines]
-            for game in range(16):
-                for side in range(spec.sides):
-                    views.update(np.ascontiguousarray(observed[side, :, game]).tobytes())
-                    views.update(np.ascontiguousarray(terms[side, :, game]).tobytes())
-                    if spec.masked:
-                        views.update(np.ascontiguousarray(allowed[side, :, game]).tobytes())
-                    for actions in scripted:
-                        views.update(actions[side, game].tobytes())
+            seen = [observed, terms, *([allowed] if spec.masked else []), *(actions[:, None] for actions in scripted)]
+            views.update(np.concatenate([_bytes(rows) for rows in seen], axis=-1).tobytes())
             games.decide(games.actions("random"))
         games.tick()
         state.update(games.words().tobytes())
@@ -145,6 +139,12 @@ def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
             episodes += int(done.sum())
             games.reset(done)
     return {"episodes": episodes, "sha256": state.hexdigest(), "views_sha256": views.hexdigest()}
+
+
+def _bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    """What `[sides, rows, 16]` says of each game and side: `[16, sides, bytes]`."""
+    sides, count, games = rows.shape
+    return np.ascontiguousarray(rows.transpose(2, 0, 1)).view(np.uint8).reshape(games, sides, count * rows.itemsize)
 
 
 def node() -> str:

@@ -20,34 +20,34 @@ def sizes(tiles):
 
 
 def spaces(tiles, lane):
-    """The known spaces of one game of the first tile, in order: (x1, x2, y1, y2, z1, z2) each."""
+    """The known spaces of one game of the first tile, in order: i64 `[n, 6]`, each x1, x2, y1, y2, z1, z2."""
     rows = tiles["space"][0, :, lane].reshape(SPACES, 6)
-    return [tuple(map(int, row)) for row in rows[: tiles["spaces"][0, lane]]]
+    return rows[: tiles["spaces"][0, lane]].astype(np.int64)
 
 
-def volume(box):
-    return float(np.prod([box[2 * axis + 1] - box[2 * axis] for axis in range(3)], dtype=np.float64))
-
-
-def meet(a, b):
-    return all(a[k] < b[k + 1] and b[k] < a[k + 1] for k in (0, 2, 4))
+def lengths(boxes):
+    return boxes[..., 1::2] - boxes[..., ::2]
 
 
 def within(a, b):
-    return all(b[k] <= a[k] and a[k + 1] <= b[k + 1] for k in (0, 2, 4))
+    """Whether each box of `a` lies in that of `b`."""
+    return ((b[..., ::2] <= a[..., ::2]) & (a[..., 1::2] <= b[..., 1::2])).all(axis=-1)
 
 
 def after_packing(known, item):
     """The largest empty boxes once `item` stands among those that were, and among how many boxes they were found."""
-    boxes = {box for box in known if not meet(box, item)}
-    for box in known:
-        if meet(box, item):
-            for k in range(6):
-                part = list(box)
-                part[k] = item[k ^ 1]
-                if part[k // 2 * 2] < part[k // 2 * 2 + 1] and within(part, box):
-                    boxes.add(tuple(part))
-    return {a for a in boxes if not any(a != b and within(a, b) for b in boxes)}, len(boxes)
+    met = ((known[:, ::2] < item[1::2]) & (item[::2] < known[:, 1::2])).all(axis=1)
+    parts = np.repeat(known[met][:, None], 6, axis=1)
+    for k in range(6):
+        parts[:, k, k] = item[k ^ 1]
+    parts = parts[(lengths(parts) > 0).all(axis=-1) & within(parts, known[met][:, None])]
+    boxes = np.unique(np.concatenate([known[~met], parts]), axis=0)
+    smaller = within(boxes[:, None], boxes) & ~np.eye(len(boxes), dtype=bool)
+    return as_set(boxes[~smaller.any(axis=1)]), len(boxes)
+
+
+def as_set(boxes):
+    return set(map(tuple, boxes.tolist()))
 
 
 def test_items_fill_the_container_exactly_and_come_largest_first(game):
@@ -76,18 +76,16 @@ def test_every_step_is_the_references(game, who):
         over, paid, allowed = game.status(tiles)[0][0], game.terms(tiles)[0, 0, 0], game.mask(tiles)[0, 0]
         for lane in range(16):
             chosen, at = items[lane, item[lane]], before[lane][space[lane]]
-            for k, box in enumerate(before[lane]):
-                room = np.array(box[1::2]) - box[::2]
-                assert np.array_equal(masks[lane, :, k], left[lane] & (items[lane] <= room).all(axis=1))
+            fits = (items[lane][:, None] <= lengths(before[lane])).all(axis=2)
+            assert np.array_equal(masks[lane, :, : len(fits[0])], left[lane][:, None] & fits)
             assert not masks[lane, :, len(before[lane]) :].any()
-            placed = tuple(v for axis in range(3) for v in (at[2 * axis], at[2 * axis] + int(chosen[axis])))
+            placed = np.stack([at[::2], at[::2] + chosen], axis=1).ravel()
             assert np.array_equal(tiles["corner"][0, :, lane].reshape(ITEMS, 3)[item[lane]], placed[::2])
             found, (wanted, looked_at) = spaces(tiles, lane), after_packing(before[lane], placed)
-            assert set(found) <= wanted and len(set(found)) == len(found)
-            assert set(found) == wanted or looked_at > SPACES, "with more than that, small ones may be forgotten"
+            assert as_set(found) <= wanted and len(as_set(found)) == len(found)
+            assert as_set(found) == wanted or looked_at > SPACES, "with more than that, small ones may be forgotten"
             crowded += looked_at > SPACES
-            volumes = np.array([volume(box) for box in found])
-            assert (np.diff(volumes) <= 1e-6 * VOLUME).all()
+            assert (np.diff(lengths(found).prod(axis=1)) <= 1e-6 * VOLUME).all()
             np.testing.assert_allclose(paid[lane], chosen.prod() / VOLUME, rtol=1e-5)
             assert over[lane] == allowed[:, lane].all(), "a mask that allows nothing allows everything"
         ends += over.sum()
@@ -121,10 +119,9 @@ def test_observations_are_the_items_then_the_spaces_in_shares_of_the_container(g
     assert items[..., 5:].any(axis=(0, 1)).all()
     for lane in range(16):
         rows, known = places[lane].reshape(SPACES, len(SPACE)), spaces(tiles, lane)
-        np.testing.assert_allclose(rows[: len(known), :6], np.array(known) / np.repeat(EXTENT, 2), rtol=1e-6)
-        np.testing.assert_allclose(rows[: len(known), 6], [volume(box) / VOLUME for box in known], rtol=1e-5)
-        lengths = np.array(known)[:, 1::2] - np.array(known)[:, ::2]
-        snug = (sizes(tiles)[lane, :, None] == lengths) & allowed[lane, :, : len(known), None]
+        np.testing.assert_allclose(rows[: len(known), :6], known / np.repeat(EXTENT, 2), rtol=1e-6)
+        np.testing.assert_allclose(rows[: len(known), 6], lengths(known).prod(axis=1) / VOLUME, rtol=1e-5)
+        snug = (sizes(tiles)[lane, :, None] == lengths(known)) & allowed[lane, :, : len(known), None]
         assert np.array_equal(items[lane, :, 5:], snug.any(axis=1))
         assert np.array_equal(rows[: len(known), 7:], snug.any(axis=0))
         assert (rows[len(known) :] == 0).all()
