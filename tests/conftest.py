@@ -6,6 +6,7 @@ is done takes what is left, file by file, the longest files first.
 """
 
 import gc
+import os
 import shutil
 
 import pytest
@@ -46,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     collected nothing is garbage.
     """
     gc.disable()
+    # Threads of torch and of numpy wait for work by turning round and round, ten times as long as these tests work.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     go_easy("not slow" in config.option.markexpr or config.option.quick)
     costs.register(config)
 
