@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,7 +131,7 @@ def _in_wgpu(adapter: Any, job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import Error
 
     work = {
         "source": job.source,
@@ -141,24 +142,34 @@ def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray[Any]]]:
         "passes": [list(step) for step in job.passes],
         "results": list(job.results),
     }
-    with sync_playwright() as playwright:
-        try:
-            version, answer = _on_page(playwright, work)
-        except Error as error:
-            what = error.message.partition("\n")[0]
-            raise RuntimeError(f"Chromium ({find_chromium()}) could not run the rules: {what}") from error
+    try:
+        with _chromium() as browser:
+            answer, version = _on_page(browser, work), browser.version
+    except Error as error:
+        what = error.message.partition("\n")[0]
+        raise RuntimeError(f"Chromium ({find_chromium()}) could not run the rules: {what}") from error
     results = {name: np.frombuffer(base64.b64decode(words), np.uint32) for name, words in answer["results"].items()}
     return f"Chromium {version}: {answer['adapter']}", results
 
 
-def _on_page(playwright: Any, work: Mapping[str, Any]) -> tuple[str, Any]:
-    """(Chromium's version, what webgpu_job.js answers) from a page of its own."""
-    browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", *SOFTWARE_FLAGS])
+@contextmanager
+def _chromium() -> Iterator[Any]:
+    """A browser of this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", *SOFTWARE_FLAGS])
+        yield browser
+        browser.close()
+
+
+def _on_page(browser: Any, work: Mapping[str, Any]) -> Any:
+    """What webgpu_job.js answers from a page of its own."""
     page = browser.new_page()
     # WebGPU wants a page that is its own; nothing is asked of the network
     page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
     page.goto("http://localhost/")
     page.add_script_tag(content=RUNNER.read_text())
     answer = page.evaluate("work => runJob(work)", work)
-    browser.close()
-    return browser.version, answer
+    page.close()
+    return answer
