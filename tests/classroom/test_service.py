@@ -31,6 +31,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.system import limits
 from tests.harness.apart import TESTS
 from tests.harness.class_league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
+from tests.harness.counts import times
 from tests.harness.recount import recount, results
 
 EVIL = "<script>alert(1)</script>\"'&"
@@ -381,30 +382,30 @@ def test_on_a_system_without_posix_it_serves_until_it_is_told_to_end(tmp_path: P
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database: str):
     store = Store(database)
-    number = open_round(store, anchors=["random"], blocks=8)
+    number = open_round(store, anchors=["random"], blocks=4)
     for k in range(4):
         saved = policy(k)
         store.submit(number, f"s{k}", 1, 0, rounds.digest(saved), checkpoint.encode(saved))
     total = store.close_round(number, rounds.anchors_of("ball", []))
-    kills = 0
+    kills, wanted = 0, times(2, 1)
     process, _ = serving(database)
     try:
         deadline = time.monotonic() + 300
         while store.round(number).state != FINISHED and time.monotonic() < deadline:
             done, _ = store.progress(number)
-            if kills < 2 and total // 4 * (kills + 1) <= done < total:
+            if kills < wanted and total // 4 * (kills + 1) <= done < total:
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait()
                 kills += 1
                 process, _ = serving(database)
             time.sleep(0.01)
-        assert store.round(number).state == FINISHED and kills == 2
+        assert store.round(number).state == FINISHED and kills == wanted
         process.terminate()
         assert process.wait(300) == 0
     finally:
         process.kill()
         process.stdout.close()
     blocks, _ = recount(store, number)
-    assert len(blocks) == total == 80
+    assert len(blocks) == total == 40
     assert results(store, number) == blocks
     store.close_connections()
