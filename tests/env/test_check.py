@@ -14,7 +14,7 @@ from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
 from dshq_widget.env.check import CHECKS, inspect, suite
 from dshq_widget.env.check_subject import Subject
-from tests.harness.command import process
+from tests.harness.command import dshq, process
 from tests.harness.games.drill_page import LESSON
 from tests.harness.games.toy_drills import Race
 
@@ -238,7 +238,7 @@ def findings(drill):
 
 
 @pytest.mark.parametrize("drill, wrong", BROKEN, ids=lambda value: getattr(value, "name", ""))
-def test_broken_promises_are_found_and_told(drill, wrong, reference_rules):
+def test_broken_promises_are_found_and_told(drill, wrong):
     found = findings(drill)
     assert {name for name, finding in found.items() if finding.ok is False} == set(wrong)
     for name, (text, mend) in wrong.items():
@@ -265,12 +265,12 @@ def test_broken_promises_are_found_and_told(drill, wrong, reference_rules):
         (Green, "declaration", "no paint called 'green'", "turf, line"),
     ],
 )
-def test_each_finding_says_what_it_is(drill, name, text, mend, reference_rules):
+def test_each_finding_says_what_it_is(drill, name, text, mend):
     found = inspect(Subject(compile_drill(drill)), name)
     assert found.ok is False and text in found.text and mend in found.mend
 
 
-def test_what_is_not_there_is_not_checked(reference_rules):
+def test_what_is_not_there_is_not_checked():
     assert [name for name, finding in findings(Still).items() if finding.ok is None] == [
         "mirror",
         "winners",
@@ -298,14 +298,14 @@ def test_the_command_line_checks_a_file(tmp_path):
     said = process("check", file, expect=0).stdout
     assert "mark passes all checks" in said and len(said.splitlines()) == len(CHECKS) + 2
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.x[i] * 3.0"))
-    (report,) = json.loads(process("check", file, "--json", expect=1).stdout)["drills"]
+    (report,) = json.loads(dshq("check", file, "--json", expect=1).stdout)["drills"]
     assert report["drill"] == "mark" and not report["ok"]
     assert [c["name"] for c in report["checks"]] == ["rules", *CHECKS]
     (wrong,) = [c for c in report["checks"] if c["ok"] is False]
     assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"]
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]"))
     line = LESSON.splitlines().index("        o[1, i] = s.x[i]") + 1
-    said = process("check", file, expect=1).stdout
+    said = dshq("check", file, expect=1).stdout
     assert f"mark.py:{line}: in rule 'observe': the state has no field 'xx'" in said
 
 
@@ -329,6 +329,6 @@ def test_what_is_no_file_is_told():
         classes("sumoo")
 
 
-def test_flags_that_are_rarely_raised_pass(reference_rules):
+def test_flags_that_are_rarely_raised_pass():
     found = inspect(Subject(compile_drill(Rare)), "observations")
     assert found.ok and "all changing but 'never', 'always'" in found.text
