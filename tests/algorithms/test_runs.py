@@ -3,7 +3,6 @@
 import time
 
 import numpy as np
-import psutil
 import pytest
 
 from dshq_widget.contract.settings import TrainConfig, of_drill
@@ -31,22 +30,6 @@ def test_the_entropy_floor_of_an_environment_raises_the_bonus(caplog):
         assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
     said = [record.message for record in caplog.records if "entropy stayed below 5 nats" in record.message]
     assert said and "continuing with exploration raised by 0.01" in said[0]
-
-
-@pytest.mark.processes
-def test_memory_counts_the_learner_and_its_workers_together():
-    with Trainer("ball", workers=2, **SMALL) as trainer:
-        trainer.start()
-        deadline = time.monotonic() + PATIENCE
-        processes = trainer._control.processes
-        while True:
-            assert trainer.error == "" and time.monotonic() < deadline, trainer.status_text
-            pids = [child.pid for child in (processes.learner, *processes.workers)]
-            if len(trainer.history) > 3 and trainer.metrics["updates"] > 10:
-                break
-            time.sleep(0.05)
-        learner, *workers = [psutil.Process(pid).memory_info().rss / 1e6 for pid in pids]
-        assert trainer.metrics["memory_mb"] > learner + 0.5 * sum(workers), "a resident set may still grow a little"
 
 
 def test_how_often_it_evaluates_and_saves_is_a_setting(tmp_path):

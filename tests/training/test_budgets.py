@@ -1,8 +1,5 @@
 """Training that stops by itself: at exactly that update, at the first that reaches the agent steps, after seconds."""
 
-import json
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,6 +9,7 @@ from dshq_widget.learning.limits import Limits
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.trainer import Trainer
+from tests.harness.command import answer
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -156,20 +154,7 @@ def test_a_listener_that_always_stops_ends():
 
 @pytest.mark.parametrize(("flag", "amount"), [("--updates", 20), ("--agent-steps", 64 * 8 * 20)])
 def test_the_command_line_stops_exactly_there(flag, amount):
-    command = [
-        sys.executable,
-        "-m",
-        "dshq_widget.cli",
-        "train",
-        "bandit",
-        flag,
-        str(amount),
-        "--json",
-        "--workers",
-        "0",
-    ]
-    command += ["--num-envs", "64", "--rollout-length", "8", "--hidden-sizes", "16"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    said = json.loads(run.stdout.splitlines()[-1])
-    assert run.returncode == 0 and said["updates"] == said["metrics"]["updates"] == 20
+    sizes = ("--workers", 0, "--num-envs", 64, "--rollout-length", 8, "--hidden-sizes", 16)
+    said = answer("train", "bandit", flag, amount, *sizes)
+    assert said["updates"] == said["metrics"]["updates"] == 20
     assert said["agent_steps"] == 64 * 8 * 20

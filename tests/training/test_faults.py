@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ MODES = [
 children within the group is also in test_runtime_process.py.)"""
 
 
+MODEST = 50.0 * SMALL["num_envs"] * SMALL["rollout_length"]
+"""Agent steps a second where training is only something that goes on: fifty updates."""
 FOREIGN = ("PostgreSQL.", ".org.chromium", *(["sem."] if "PYTEST_XDIST_WORKER" in os.environ else []))
 """Begins the names that a database, a browser and multiprocessing give to theirs, in the tests beside these. Where
 there are none beside these, semaphores are counted, too.
@@ -175,18 +178,44 @@ def test_two_trainers_do_not_disturb_each_other(two):
     assert other._control.processes.learner.pid == bystander and other.error == "" and other.status == "training"
 
 
-def test_a_stopped_worker_is_flagged_and_holds_nobody_up():
-    with Trainer("cartpole", **{**SMALL, "workers": 2}) as trainer:
-        trainer.start()
-        assert trainer.wait(updates=3, progress=False)
-        pid = trainer._control.processes.workers[0].pid
+class TestRolloutProcesses:
+    @pytest.fixture(scope="class")
+    def three(self) -> Iterator[Trainer]:
+        """A trainer in training whose learner has two rollout processes."""
+        with Trainer("cartpole", **{**SMALL, "workers": 2, "pace": MODEST}) as trainer:
+            trainer.start()
+            assert trainer.wait(updates=3, progress=False) and trainer.workers == 2
+            yield trainer
+
+    def test_a_stopped_worker_is_flagged_and_holds_nobody_up(self, three):
+        pid = three._control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: f"rollout process {pid} is not responding" in trainer.status_text, "the warning")
-            seen = trainer.version
-            until(lambda: trainer.version > seen + 3, "another version")
+            until(lambda: f"rollout process {pid} is not responding" in three.status_text, "the warning")
+            seen = three.version
+            until(lambda: three.version > seen + 3, "another version")
         finally:
             os.kill(pid, signal.SIGCONT)
+
+    def test_a_killed_worker_is_replaced(self, three):
+        worker = three._control.processes.workers[1]
+        os.kill(worker.pid, signal.SIGKILL)
+        until(lambda: "a rollout process ended; it is being replaced" in three.status_text, "the warning")
+        until(lambda: worker.generation == 1, "another process")
+        before = three.version
+        until(lambda: three.version > before + 3, "another version")
+
+    def test_memory_counts_the_learner_and_its_workers_together(self, three):
+        """A resident set may still grow a little."""
+
+        def counted() -> bool:
+            processes = three._control.processes
+            learner, *workers = (
+                psutil.Process(child.pid).memory_info().rss / 1e6 for child in (processes.learner, *processes.workers)
+            )
+            return three.metrics["memory_mb"] > learner + 0.5 * sum(workers)
+
+        until(counted, "a report of all three")
 
 
 # ---- what it takes from the machine
