@@ -18,6 +18,9 @@ from dshq_widget.policy import checkpoint
 PATIENCE = 120.0  # seconds, for a machine that never compiled anything
 END_SECONDS = 8.0  # the promise is 2 s; these machines are shared
 MARK = "DSHQ_TEST_RUN"
+SOON = ["--workers", 0, "--num-envs", 64, "--rollout-length", 8, "--minibatch-size", 256, "--autosave-seconds", 0.3]
+SOON += ["--pace", 50_000]
+"""Updates and files that come soon and take little, after a start that measures nothing."""
 
 
 @dataclass
@@ -100,16 +103,16 @@ def test_it_ends_before_training_has_begun(tmp_path, number, after):
 def test_after_an_autosave_nothing_is_lost(tmp_path, group):
     """A scheduler may end the whole group: then the learner is dead before anybody asks it to save."""
     out = tmp_path / "bot.dshq"
-    arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1, "--out", out]
-    end = interrupted(signal.SIGTERM, *arguments, once=out, after=0.7, group=group)
+    arguments = ["ball", "--seconds", 600, *SOON, "--out", out]
+    end = interrupted(signal.SIGTERM, *arguments, once=out, after=0.2, group=group)
     check(end, signal.SIGTERM, out)
     assert out.exists() and checkpoint.load(out).version == end.result["version"] > 1
 
 
 def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
     log_dir = tmp_path / "logs"
-    arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1, "--log-dir", log_dir]
-    end = interrupted(signal.SIGINT, *arguments, once=log_dir / "autosave.dshq", after=0.5)
+    arguments = ["ball", "--seconds", 600, *SOON, "--log-dir", log_dir]
+    end = interrupted(signal.SIGINT, *arguments, once=log_dir / "autosave.dshq", after=0.2)
     assert end.status == 130 and end.left == []
     assert checkpoint.load(log_dir / "autosave.dshq").version == end.result["version"] > 0
     assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said

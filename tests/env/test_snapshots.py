@@ -157,7 +157,7 @@ def test_a_thousand_searches_leave_nothing_behind():
     batch = started("snake")
     kept, rng = Snapshots(batch, capacity=100), np.random.default_rng(5)
     root = kept.snapshot([0])
-    for k in range(1000):
+    for k in range(times(1000, 200)):
         search(kept, root, rng)
         assert kept.live == 1
         if k % 100 == 0:
@@ -175,7 +175,7 @@ def test_searches_in_several_threads_keep_their_own_states():
     def work(seed):
         try:
             rng = np.random.default_rng(seed)
-            for _ in range(100):
+            for _ in range(times(100, 30)):
                 root = kept.snapshot([seed])
                 state = kept.states(root)
                 search(kept, root, rng)
