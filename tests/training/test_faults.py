@@ -178,15 +178,16 @@ def test_two_trainers_do_not_disturb_each_other(two):
     assert other._control.processes.learner.pid == bystander and other.error == "" and other.status == "training"
 
 
-class TestRolloutProcesses:
-    @pytest.fixture(scope="class")
-    def three(self) -> Iterator[Trainer]:
-        """A trainer in training whose learner has two rollout processes."""
-        with Trainer("cartpole", **{**SMALL, "workers": 2, "pace": MODEST}) as trainer:
-            trainer.start()
-            assert trainer.wait(updates=3, progress=False) and trainer.workers == 2
-            yield trainer
+@pytest.fixture(scope="class")
+def three() -> Iterator[Trainer]:
+    """A trainer in training whose learner has two rollout processes."""
+    with Trainer("cartpole", **{**SMALL, "workers": 2, "pace": MODEST}) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=3, progress=False) and trainer.workers == 2
+        yield trainer
 
+
+class TestRolloutProcesses:
     def test_a_stopped_worker_is_flagged_and_holds_nobody_up(self, three):
         pid = three._control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
