@@ -83,13 +83,20 @@ def child() -> Iterator[Child]:
     """
     kept_out = ("PYTHONPATH", "NUMBA_CACHE_DIR")
     environment = {name: value for name, value in os.environ.items() if name not in kept_out}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-P", "-c", FORKS], env=environment, **pipes) as forks:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", FORKS],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as forks:
+        assert forks.stdin and forks.stdout
+        ask_for, answers = forks.stdin, forks.stdout
 
         def ask(folder: Path, cache: Path, numba: str = "") -> tuple[list[int], list[str], Path]:
-            forks.stdin.write(json.dumps([str(folder), str(cache), numba]) + "\n")
-            forks.stdin.flush()
-            said = json.loads(forks.stdout.readline())
+            ask_for.write(json.dumps([str(folder), str(cache), numba]) + "\n")
+            ask_for.flush()
+            said = json.loads(answers.readline())
             assert not isinstance(said, str), said
             *results, compiled, place = said
             return results, compiled, Path(place)
