@@ -262,6 +262,7 @@ LAYOUTS = {
     "A file of a policy": "dshq_widget/policy/checkpoint.py",
     "The weights of a policy": "dshq_widget/policy/network.py",
     "Layers in front, and a memory": "kernels/dshq_kernels/network/layers.py",
+    "Pictures and numbers": "dshq_widget/policy/layout.py",
     "The weights of convolutions": "dshq_widget/policy/convolutions.py",
     "Weights in shared memory": "dshq_widget/runtime/slots.py",
     "Experience in shared memory": "dshq_widget/runtime/ring.py",

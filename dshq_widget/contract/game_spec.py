@@ -132,8 +132,8 @@ class GameSpec:
         return said
 
     @property
-    def pixels(self) -> tuple[int, ...]:
-        """Shape of the pictures that a policy reads; none: it reads numbers."""
+    def pictures_read(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each picture that a policy reads, channels first; none: it reads numbers alone."""
         return ()
 
     @property

@@ -37,11 +37,13 @@ class Made:
     """As `gymnasium.make` takes it."""
     actions: Actions
     pixels: tuple[int, ...]
-    """Shape of the pictures that are observed; none: numbers."""
+    """Shape of the one picture that is observed; none: numbers, or `pictures`."""
     wrappers: tuple[str, ...]
     """Their names, the outermost first."""
     left_out: tuple[str, ...] = ()
     """Parts of the observations that are not read, as texts."""
+    pictures: tuple[tuple[int, ...], ...] = ()
+    """Shapes of the pictures that are observed in one row, with numbers behind them (policy/layout.py)."""
 
     def to_json(self) -> dict[str, Any]:
         """As files and processes have it."""
@@ -52,7 +54,8 @@ class Made:
         """What `to_json` wrote."""
         actions = Actions.from_json(values["actions"])
         pixels, wrappers, left_out = (tuple(values.get(key, ())) for key in ("pixels", "wrappers", "left_out"))
-        return cls(values["id"], actions, pixels, wrappers, left_out)
+        pictures = tuple(map(tuple, values.get("pictures", ())))
+        return cls(values["id"], actions, pixels, wrappers, left_out, pictures)
 
     @property
     def said(self) -> str:
@@ -70,9 +73,10 @@ class EnvironmentSpec(GameSpec):
     pictures: Literal[True] = True
 
     @property
-    def pixels(self) -> tuple[int, ...]:
-        """Shape of the pictures that a policy reads; none: it reads numbers."""
-        return self.environment.pixels
+    def pictures_read(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each picture that a policy reads, channels first; none: it reads numbers alone."""
+        made = self.environment
+        return (made.pixels,) if made.pixels else made.pictures
 
     @property
     def environment_json(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,11 +13,12 @@ import gymnasium as gym
 
 from dshq_widget.gyms import named
 from dshq_widget.gyms.environment import PREFIX, Environment, EnvironmentSpec, Made
+from dshq_widget.gyms.parts import InOneRow
 from dshq_widget.gyms.reading import SIDE, STACK, left_out, readable
 from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
-from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
+from dshq_widget.policy.layout import Layout
 from dshq_widget.runtime.own_modules import look_in
 
 ATARI_FPS, ATARI_SKIP = 60.0, 4
@@ -25,10 +27,13 @@ USUAL_FPS = 30.0
 """Steps per second of the show if the environment does not define it."""
 
 
-def make(gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_reset: bool = False) -> gym.Env:
-    """One environment with its wrappers; with `render` it also renders frames. The others are settings of that name
-    (contract/settings.py). `my_module:Mine-v0` imports the module first, also from the working directory, where a
-    notebook lies; `Mine-v0+Wrapper` is the environment in a wrapper (named.py). Raises GymError.
+def make(
+    gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_reset: bool = False, flat: bool = False
+) -> gym.Env:
+    """One environment with its wrappers; with `render` it also renders frames. `action_repeat` and `fire_on_reset` are
+    settings (contract/settings.py); `flat` is for policies that read pictures beside numbers as numbers.
+    `my_module:Mine-v0` imports the module first, also from the working directory, where a notebook lies;
+    `Mine-v0+Wrapper` is the environment in a wrapper (named.py). Raises GymError.
     """
     name = gym_id
     gym_id, wrappers = named.split(name)
@@ -43,7 +48,7 @@ def make(gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_r
         for text in wrappers:
             env = named.wrapper(text, gym_id)(env)
         env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
-        return readable(env, named.CODES if named.CODED.match(gym_id) else ())
+        return readable(env, named.CODES if named.CODED.match(gym_id) else (), flat)
     except GymError:
         raise
     except Exception as error:  # an environment may raise anything; the error names the environment
@@ -102,10 +107,14 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
     actions, shape = Actions.of(env.action_space), env.observation_space.shape
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
+    pictures = env.pictures if isinstance(env, InOneRow) else ()
+    layout = _layout(pictures or ((pixels,) if pixels else ()), shape)
     plain = named.split(gym_id)[0]
     atari = bool(ATARI.match(plain))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)
     known = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels)}
+    if pictures:
+        known["layout"] = [*map(list, pictures), layout.numbers]
     return EnvironmentSpec(
         name=PREFIX + gym_id,
         title=gym_id,
@@ -114,11 +123,20 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
         action_repeat=1,
         time_limit=env.spec.max_episode_steps or 0,
         world=(0.0, 0.0, 4.0, 3.0),
-        n_obs=convolutions.features(pixels) if pixels else int(shape[0]),
+        n_obs=layout.features + layout.numbers,
         n_actions=actions.outputs,
         target=env.spec.reward_threshold,
-        training=suggested(plain, pixels),
-        environment=Made(gym_id, actions, pixels, tuple(_wrappers(env)), left_out(env)),
+        training=suggested(plain, layout.pictures, layout.alone),
+        environment=Made(gym_id, actions, pixels, tuple(_wrappers(env)), left_out(env), pictures),
         atari=atari,
         rules_hash=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
     )
+
+
+def _layout(pictures: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> Layout:
+    """What is read of observations of this shape. Raises GymError for pictures that are too many or too large."""
+    size = sum(map(math.prod, pictures))
+    try:
+        return Layout(pictures, math.prod(shape) - size)
+    except ValueError as error:
+        raise GymError(f"{error}, with +FilterObservation(filter_keys=[...]) in the name") from None

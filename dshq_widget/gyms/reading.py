@@ -1,6 +1,7 @@
 """What a policy reads of an environment's observations: numbers in one row, large pictures in grey, small ones whole.
 
-Parts of a Dict that cannot be numbers, as texts, are left out; `left_out` says which.
+Of a Dict or a Tuple each part is read as what it is. Parts that cannot be numbers, as texts, are left out; `left_out`
+says which.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.gyms.parts import InOneRow, Only, parts
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import GymError
 
@@ -38,19 +40,6 @@ class Without(gym.ObservationWrapper):
         return {key: value for key, value in observation.items() if key not in self.left_out}
 
 
-class Only(gym.ObservationWrapper):
-    """The one part that a Dict has, without the Dict."""
-
-    def __init__(self, env: gym.Env):
-        super().__init__(env)
-        assert isinstance(env.observation_space, gym.spaces.Dict)
-        [(self.key, self.observation_space)] = env.observation_space.spaces.items()
-
-    def observation(self, observation: dict[str, Any]) -> Any:
-        """See `gymnasium.ObservationWrapper`."""
-        return observation[self.key]
-
-
 class SmallPicture(gym.ObservationWrapper):
     """uint8 `[channels, height, width]` of a picture `[height, width]` or `[height, width, channels]` of shades or of
     yes and no. With `codes` each channel k is a number below `codes[k]` and becomes so many channels of yes and no.
@@ -76,17 +65,18 @@ class SmallPicture(gym.ObservationWrapper):
         return np.ascontiguousarray(shades.transpose(2, 0, 1))
 
 
-def readable(env: gym.Env, codes: tuple[int, ...] = ()) -> gym.Env:
+def readable(env: gym.Env, codes: tuple[int, ...] = (), flat: bool = False) -> gym.Env:
     """The environment with observations as a policy reads them. `codes`: what the channels of small pictures hold, if
-    not shades; the picture then stands for everything beside it. Raises GymError if there is nothing to read.
+    not shades; the picture then stands for everything beside it. `flat`: pictures beside numbers are numbers, too.
+    Raises GymError if there is nothing to read.
     """
     env = _without_texts(env, codes)
+    found = [_is_picture(part) for _, part in parts(env.observation_space)]
+    if found == [True]:
+        return _seen(Only(env) if not _is_picture(env.observation_space) else env, codes)
+    if any(found) and not flat:
+        return InOneRow(env, lambda part: _seen(part, ()), _is_picture, _has_numbers)
     space = env.observation_space
-    if isinstance(space, gym.spaces.Dict) and len(space.spaces) == 1 and _is_picture(next(iter(space.spaces.values()))):
-        env = Only(env)
-        space = env.observation_space
-    if _is_picture(space):
-        return _seen(env, codes)
     try:
         gym.spaces.flatdim(space)
     except (ValueError, NotImplementedError) as error:
@@ -97,11 +87,12 @@ def readable(env: gym.Env, codes: tuple[int, ...] = ()) -> gym.Env:
 
 def left_out(env: gym.Env) -> tuple[str, ...]:
     """Names of the parts that are not read, from the wrappers."""
+    names: tuple[str, ...] = ()
     while isinstance(env, gym.Wrapper):
-        if isinstance(env, Without):
-            return env.left_out
+        if isinstance(env, (Without, InOneRow)):
+            names = (*env.left_out, *names)
         env = env.env
-    return ()
+    return names
 
 
 def _without_texts(env: gym.Env, codes: tuple[int, ...]) -> gym.Env:

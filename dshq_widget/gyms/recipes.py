@@ -85,8 +85,11 @@ FAMILIES: tuple[tuple[str, dict[str, Any]], ...] = (
 """Pattern of the id -> settings; the first match counts."""
 
 
-def suggested(gym_id: str, pixels: Sequence[int]) -> dict[str, Any]:
-    """The settings for an environment; `pixels`: the shape of the pictures that are read, none of numbers."""
-    if pixels:
-        return dict(SMALL_PICTURES if convolutions.is_small(pixels) else PIXELS)
+def suggested(gym_id: str, pictures: Sequence[Sequence[int]], alone: bool = True) -> dict[str, Any]:
+    """The settings for an environment; `pictures`: the shapes of those that are read, if any, and whether no numbers
+    are read beside them.
+    """
+    if pictures:
+        found = SMALL_PICTURES if all(map(convolutions.is_small, pictures)) else PIXELS
+        return {**found, "normalize_observations": not alone}
     return dict(next((found for pattern, found in FAMILIES if re.match(pattern, gym_id)), NUMBERS))

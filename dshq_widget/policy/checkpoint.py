@@ -6,13 +6,16 @@ Layout (safetensors): u64 little-endian header length, JSON header, tensors. The
 `step` (agent steps), `seed`, `config` and `metrics` (JSON objects), `algorithm` (a file without it is "ppo"),
 `algorithm_settings` (JSON object, if it has any), `stands_in` ("true" where the policy is more than the network), for
 Gymnasium's `environment` (JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by
-the tensor bytes. Tensors: `weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v`
-f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
+the tensor bytes. An environment's `pixels` is the shape of a picture that is read alone, else `[]`; `pictures` lists
+the shapes of those that are read in a row with numbers (layout.py). A file without `pictures`, as older releases wrote
+it, reads such pictures as numbers. Tensors: `weights` f32 (the policy blob), and optionally the learner's own state:
+`adam_m`, `adam_v` f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
 
 Reading checks every length before it allocates, and every value before anybody computes with it: numbers are finite and
-of 64 bits, layers cost no more than `MOST_WORK` operations a decision, an environment's actions and pictures fit the
-network. Whatever a file holds, `load`, `parse` and `decode` raise only CheckpointError. A file runs no code: what it
-names is looked up among what is there already (compatibility.py, `known_drill`).
+of 64 bits, layers cost no more than `MOST_WORK` operations a decision, and so do the convolutions of pictures in a row;
+an environment's actions and pictures fit the network. Whatever a file holds, `load`, `parse` and `decode` raise only
+CheckpointError. A file runs no code: what it names is looked up among what is there already (compatibility.py,
+`known_drill`).
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
+from dshq_widget.policy.layout import MOST_PICTURES, Layout, pictures_of
 from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
 from dshq_widget.system.paths import BINARY, NO_WAIT
@@ -93,7 +97,7 @@ class Checkpoint:
     state: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     """The learner's own tensors: optimiser moments, generators, normalisers."""
     environment: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `wrappers` (gyms/making.py)."""
+    """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `pictures`, `wrappers` (`Made` in gyms)."""
     algorithm: str = "ppo"
     """What trained it. Files of version 0.1 do not say, and are PPO's."""
     algorithm_settings: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -140,6 +144,8 @@ def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) 
     """The same for a Gymnasium environment."""
     distribution = _setting("action_distribution", saved.config.get("action_distribution", DISTRIBUTIONS[0]))
     how = {key: _setting(key, value) for key, value in made(saved.config).items()}
+    if not (pictures_of(saved.environment) or "pictures" in saved.environment):
+        how["flat"] = True  # older files' pictures beside numbers are numbers
     environment = {**saved.environment, "made": how}
     return gym_policy(saved.layers, saved.activation, saved.weights, environment, distribution, metadata)
 
@@ -311,7 +317,7 @@ def _decode(content: bytes) -> Checkpoint:
         raise CheckpointError("its network shape does not match its shape hash")
     tensors = _tensors(header, data)
     environment = _environment(metadata)
-    floats = protocol.blob_floats(layers) + convolutions.floats(tuple(environment.get("pixels", ())))
+    floats = protocol.blob_floats(layers) + sum(map(convolutions.floats, pictures_of(environment)))
     weights = tensors.pop("weights", None)
     if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
         raise CheckpointError(f"its weights are not the {floats:,} floats that layers {list(layers)} need")
@@ -351,9 +357,10 @@ def _environment(metadata: dict[str, str]) -> dict[str, Any]:
     if "environment" not in metadata:
         return {}
     found = _json(metadata["environment"], "environment", dict)
-    pixels = found.get("pixels")
-    sizes = pixels if isinstance(pixels, list) and len(pixels) in (0, 3) else [-1]
-    if not all(_size(n) and 1 <= n <= MAX_WIDTH for n in sizes):
+    pixels, pictures = found.get("pixels"), found.get("pictures", [])
+    lists = isinstance(pixels, list) and isinstance(pictures, list) and not (pixels and pictures)
+    shapes = [pixels] if lists and pixels else pictures if lists and len(pictures) <= MOST_PICTURES else [None]
+    if not all(isinstance(shape, list) and len(shape) == 3 and all(map(_side, shape)) for shape in shapes):
         raise CheckpointError("its environment has no usable shape of pictures")
     try:
         Actions.from_json(found.get("actions", {}))
@@ -366,10 +373,10 @@ def _check_fits(environment: dict[str, Any], drill: str, layers: tuple[int, ...]
     """Raises CheckpointError if a network of these layers cannot act there, or if it was trained on something else."""
     outputs = Actions.from_json(environment["actions"]).outputs
     try:
-        inputs = convolutions.features(tuple(environment["pixels"])) if environment["pixels"] else layers[0]
+        layout = Layout.of(layers[0], pictures_of(environment))
     except ValueError as error:
         raise CheckpointError(str(error)) from None
-    if (inputs, outputs + 1) != (layers[0], layers[-1]):
+    if outputs + 1 != layers[-1] or (environment["pixels"] and not layout.alone):
         raise CheckpointError(f"its environment's pictures and actions do not fit layers {list(layers)}")
     if drill != f"gym:{environment.get('id')}":
         raise CheckpointError("its environment has another name than what it was trained on")
@@ -463,6 +470,10 @@ def _entry(name: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], tuple
     ):
         raise CheckpointError(f"tensor {name} has an impossible place")
     return DTYPES[dtype], tuple(shape), (offsets[0], offsets[1])
+
+
+def _side(number: Any) -> bool:
+    return _size(number) and 1 <= number <= MAX_WIDTH
 
 
 def _size(number: Any) -> bool:

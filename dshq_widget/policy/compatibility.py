@@ -14,6 +14,7 @@ from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
+from dshq_widget.policy.layout import pictures_of
 from dshq_widget.policy.network import PolicySpec
 
 
@@ -57,6 +58,11 @@ def check_layers(saved: Checkpoint, name: str, spec: GameSpec, layers: tuple[int
         raise CheckpointError(
             f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec.name!r} needs "
             f"{list(layers)}: choose a file for this drill and network"
+        )
+    if (pictures := pictures_of(saved.environment)) != spec.pictures_read:
+        raise CheckpointError(
+            f"{name!r} was trained on pictures of shape {list(pictures)}, but {spec.name!r} shows "
+            f"{list(spec.pictures_read)}: choose a file for this environment"
         )
 
 

@@ -1,9 +1,9 @@
-"""The convolutional trunk of policies that read pixels: its weights come after the dense ones in the flat weights.
+"""The convolutions that read one picture: their weights come after the dense ones in the flat weights (layout.py).
 
 Three convolutions with relu, after Mnih et al., "Human-level control through deep reinforcement learning", 2015, or of
 small pictures two that look at neighbours; what comes out of the last one is what the dense part reads. Flat layout,
-float32: per convolution W `[out, in, k, k]` row-major, then b `[out]`. Pixels are uint8 `[N, channels, height, width]`
-and are divided by 255.
+float32: per convolution W `[out, in, k, k]` row-major, then b `[out]`. Pictures are `[N, channels, height, width]`, and
+their shades, 0 to 255, are divided by 255.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OF_SMALL = ((16, 3, 1), (32, 3, 1))
 LARGE, SMALLEST = 36, 5
 """Pixels in width and height from which a picture is large, and from which it can be read at all."""
 Pixels = tuple[int, ...]
-"""Channels, height and width of what is read; empty where a policy reads no pixels."""
+"""Channels, height and width of a picture as it is read."""
 
 
 def is_small(pixels: Sequence[int]) -> bool:
@@ -40,19 +40,31 @@ def shapes(pixels: Pixels) -> list[tuple[int, int, int, int]]:
     return [(out, n, k, k) for n, (out, k, _) in zip(inputs, layers(pixels), strict=False)]
 
 
-def features(pixels: Pixels) -> int:
-    """Number of outputs; raises ValueError for images that are too small."""
+def places(pixels: Pixels) -> list[int]:
+    """How many places each convolution looks at; raises ValueError for pictures that are too small."""
     height, width = pixels[1:]
+    found = []
     for _, k, stride in layers(pixels):
         height, width = (height - k) // stride + 1, (width - k) // stride + 1
+        found.append(height * width)
     if min(height, width) < 1:
         raise ValueError(f"pictures must be at least {SMALLEST} pixels wide and high, got {pixels[2]} by {pixels[1]}")
-    return layers(pixels)[-1][0] * height * width
+    return found
+
+
+def features(pixels: Pixels) -> int:
+    """Number of outputs; raises ValueError for pictures that are too small."""
+    return layers(pixels)[-1][0] * places(pixels)[-1]
+
+
+def work(pixels: Pixels) -> int:
+    """Multiplications for one picture; raises ValueError for one that is too small."""
+    return sum(prod(shape) * count for shape, count in zip(shapes(pixels), places(pixels), strict=True))
 
 
 def floats(pixels: Pixels) -> int:
-    """Length of its flat weights; 0 without pixels."""
-    return sum(prod(shape) + shape[0] for shape in shapes(pixels)) if pixels else 0
+    """Length of the flat weights."""
+    return sum(prod(shape) + shape[0] for shape in shapes(pixels))
 
 
 def split(weights: Any, pixels: Pixels) -> list[tuple[Any, Any]]:
@@ -66,7 +78,7 @@ def split(weights: Any, pixels: Pixels) -> list[tuple[Any, Any]]:
 
 
 def forward(weights: np.ndarray, pixels: Pixels, pictures: np.ndarray) -> np.ndarray:
-    """Features f32 `[N, features]` of pictures uint8 `[N, *pixels]`."""
+    """Features f32 `[N, features]` of pictures `[N, *pixels]`, shades 0 to 255."""
     x = pictures.astype(np.float32) / np.float32(255)
     for (matrix, bias), (_, k, stride) in zip(split(weights, pixels), layers(pixels), strict=True):
         windows = np.lib.stride_tricks.sliding_window_view(x, (k, k), (2, 3))[:, :, ::stride, ::stride]

@@ -1,7 +1,7 @@
 """Export of a policy as an ONNX model, for other runtimes. Needs the extra `onnx`.
 
-Input `observation` as the policy reads it: f32 `[batch, n_obs]`, or u8 `[batch, channels, height, width]`. Outputs, by
-the kind of actions (docs/howto/export.md):
+Input `observation` as the policy reads it (layout.py): f32 `[batch, n_obs]`, u8 `[batch, channels, height, width]`, or
+a row f32 of pictures and numbers. Outputs, by the kind of actions (docs/howto/export.md):
 
 - choices: `logits` f32 `[batch, n_actions]` and the likeliest `action`, i64;
 - a box, gaussian: `action_mean`, `action_deviation` f32 `[batch, k]` before clipping, and the mean `action` as the
@@ -119,8 +119,12 @@ def metadata(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, st
         environment = policy.environment
         said["environment"] = str(environment.get("id", ""))
         said["wrappers"] = json.dumps(environment.get("wrappers", []))
-        if policy.spec.pixels:
+        layout = policy.spec.layout
+        if layout.alone:
             said["normalization"] = "pixels are divided by 255 in the model: give uint8"
+        elif layout.pictures:
+            said["normalization"] = "pixels are divided by 255 in the model, and numbers' normalisation is part of it"
+            said["layout"] = json.dumps({"pictures": layout.pictures, "numbers": layout.numbers})
     if actions.kind == "box":
         said["distribution"] = _distribution(policy)
         written = actions.to_json()
@@ -190,8 +194,8 @@ def built_in(policy: Policy) -> CompiledDrill | None:
 
 def _reads(policy: Policy) -> tuple[str, list[Any]]:
     """Type and shape of `observation`."""
-    spec = policy.spec
-    return ("UINT8", ["batch", *spec.pixels]) if spec.pixels else ("FLOAT", ["batch", spec.layers[0]])
+    layout = policy.spec.layout
+    return ("UINT8" if layout.alone else "FLOAT"), ["batch", *layout.shape]
 
 
 def _info(onnx: Any, name: str, kind: str, shape: list[Any]) -> Any:

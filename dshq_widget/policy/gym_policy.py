@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dshq_kernels.network.layers import memory_of
 from dshq_kernels.network.mlp import FORBIDDEN
-from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions
+from dshq_widget.policy.layout import pictures_of
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
@@ -26,8 +26,8 @@ def made(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class GymPolicy(Policy):
-    """Reads what the environment's wrappers give (making.py): f32 `[..., n_obs]`, or uint8 `[..., *pixels]`.
-    `environment["made"]` is how that environment was made.
+    """Reads what the environment's wrappers give (making.py), `[..., *shape]` of `spec.layout`: numbers, a picture, or
+    a row of both. `environment["made"]` is how that environment was made.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class GymPolicy(Policy):
     ):
         self.environment = dict(environment)
         self.actions, self.distribution = Actions.from_json(environment["actions"]), distribution
-        spec = PolicySpec(tuple(layers), activation, pixels=tuple(environment["pixels"]))
+        spec = PolicySpec(tuple(layers), activation, pictures=pictures_of(environment))
         weights = np.asarray(weights, np.float32)
         self._trunk = spec.trunk(weights)
         super().__init__(layers, activation, weights[: len(weights) - len(self._trunk)], metadata)
@@ -49,14 +49,15 @@ class GymPolicy(Policy):
 
     def forward(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[..., n_actions]` and values f32 `[...]`."""
-        pixels = self.spec.pixels
-        if not pixels:
+        layout = self.spec.layout
+        if not layout.pictures:
             return super().forward(obs)
-        pictures = np.asarray(obs)
-        if pictures.shape[-3:] != pixels:
-            raise ValueError(f"this policy reads pictures of shape {pixels}; got {pictures.shape}")
-        rows = convolutions.forward(self._trunk, pixels, pictures.reshape(-1, *pixels))
-        return super().forward(rows.reshape(*pictures.shape[:-3], -1))
+        seen, axes = np.asarray(obs), len(layout.shape)
+        if seen.shape[-axes:] != layout.shape:
+            what = "pictures" if layout.alone else "rows of pictures and numbers"
+            raise ValueError(f"this policy reads {what} of shape {layout.shape}; got {seen.shape}")
+        rows = layout.forward(self._trunk, seen.reshape(-1, *layout.shape))
+        return super().forward(rows.reshape(*seen.shape[:-axes], -1))
 
     def act(
         self,
@@ -69,7 +70,7 @@ class GymPolicy(Policy):
         `info["action_mask"]`: `[..., n_actions]`, true or 1 for the options that are allowed. Raises ValueError for a
         mask of a Box, or of another shape.
         """
-        single = np.ndim(obs) == (len(self.spec.pixels) or 1)
+        single = np.ndim(obs) == len(self.spec.layout.shape)
         outputs, _ = self.forward(np.asarray(obs)[None] if single else obs)
         if mask is not None:
             allowed = np.asarray(mask, bool).reshape(len(outputs), -1)

@@ -7,7 +7,9 @@ float32 little-endian. The last output is the value.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import convolutions
+from dshq_widget.policy.layout import Layout
 
 ACTIVATIONS = ("tanh", "relu")
 HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
@@ -48,15 +51,14 @@ class PolicySpec:
     agents that Huang et al., 2022, describe.
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between the
-    halves are zero and stay zero. For playing it is a network like any other. `pixels` (channels, height, width), where
-    there are any, are read by a convolutional trunk (convolutions.py), whose features are the n_obs; its weights stand
-    behind those of the layers.
+    halves are zero and stay zero. For playing it is a network like any other. `pictures`, channels, height and width of
+    each, are read by convolutions, whose features are the first of the n_obs; numbers are the rest (layout.py).
     """
 
     layers: tuple[int, ...]
     activation: str = "tanh"
     separate: bool = False
-    pixels: convolutions.Pixels = ()
+    pictures: tuple[convolutions.Pixels, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
@@ -77,6 +79,13 @@ class PolicySpec:
                 "policy and value share one memory: set separate_value_net to false or memory to 0; got layers "
                 f"{self.layers}"
             )
+        if self.pictures:
+            Layout.of(self.layers[0], self.pictures)  # raises what is wrong with them
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """What is read of one observation."""
+        return Layout.of(self.layers[0], self.pictures)
 
     @classmethod
     def for_drill(
@@ -93,7 +102,7 @@ class PolicySpec:
             raise ValueError(f"a memory stands behind dense layers only, and {spec.name!r} has others: set memory to 0")
         hidden = [*(size * (1 + separate) for size in hidden_sizes), *([-memory] if memory else [])]
         layers = (spec.n_obs, *front, *hidden, spec.n_actions + 1)
-        return cls(layers, activation, separate, tuple(spec.pixels))
+        return cls(layers, activation, separate, spec.pictures_read)
 
     @classmethod
     def for_config(cls, spec: GameSpec, config: TrainConfig) -> PolicySpec:
@@ -117,7 +126,7 @@ class PolicySpec:
     @property
     def floats(self) -> int:
         """Length of the flat weights."""
-        return protocol.blob_floats(self.layers) + convolutions.floats(self.pixels)
+        return protocol.blob_floats(self.layers) + sum(map(convolutions.floats, self.pictures))
 
     @property
     def shape_hash(self) -> str:
@@ -151,9 +160,14 @@ class PolicySpec:
             value.append(matrix[row:, column:])
         return [policy, value]
 
-    def trunk(self, weights: np.ndarray) -> np.ndarray:
-        """A view of the trunk's flat weights; empty without pixels."""
+    def trunk(self, weights: Any) -> Any:
+        """A view of the flat weights, an array or a tensor, of all convolutions; empty without pictures."""
         return weights[protocol.blob_floats(self.layers) :]
+
+    def filters(self, weights: Any) -> list[tuple[Any, Any]]:
+        """(W, b) views of each convolution in flat weights, an array or a tensor, picture after picture."""
+        each = zip(self.layout.trunks(self.trunk(weights)), self.pictures, strict=True)
+        return [part for trunk, pixels in each for part in convolutions.split(trunk, pixels)]
 
     def mask(self) -> np.ndarray:
         """f32 `[floats]`: 1 for weights that learn, 0 for those between separate networks."""
@@ -188,7 +202,7 @@ class PolicySpec:
         elif front:
             weigh, _ = parts[len(front.shapes) - 1]
             weigh[:] = _orthogonal(rng, weigh.shape) * POLICY_GAIN
-        for matrix, _ in convolutions.split(self.trunk(weights), self.pixels) if self.pixels else []:
+        for matrix, _ in self.filters(weights):
             matrix[:] = (_orthogonal(rng, (len(matrix), matrix[0].size)) * HIDDEN_GAIN).reshape(matrix.shape)
         head, value = networks[0][-1][:, : self.n_actions], networks[-1][-1][:, -1:]
         head[:] = _orthogonal(rng, head.shape) * (CONTEXT_GAIN if isinstance(front, Pairs) else POLICY_GAIN)

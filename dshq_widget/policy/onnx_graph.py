@@ -1,6 +1,6 @@
 """A policy's network as operators of ONNX (operator set 17): nodes and their constants, as plain data.
 
-`observation` f32 `[batch, n_obs]`, or u8 `[batch, *pixels]`, goes in. Every kind of network that `Policy.forward`
+`observation` as the policy reads it (layout.py) goes in. Every kind of network that `Policy.forward`
 computes is written: dense layers, a grid, pairs of items and spaces, places, and convolutions in front.
 """
 
@@ -58,7 +58,7 @@ class Graph:
 def network(graph: Graph, policy: Policy) -> tuple[str, str]:
     """The network from `observation` to its outputs `[batch, n_actions]` and the value `[batch]`."""
     spec, front = policy.spec, policy.spec.front
-    x = convolved(graph, policy) if spec.pixels else "observation"
+    x = convolved(graph, policy) if spec.pictures else "observation"
     seen, first = x, 0
     parts = [
         (graph.constant(matrix, np.float32, f"weight_{k}"), graph.constant(bias, np.float32, f"bias_{k}"))
@@ -93,17 +93,25 @@ def dense_parts(policy: Policy) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def convolved(graph: Graph, policy: Policy) -> str:
-    """The trunk of a policy that reads pixels: features f32 `[batch, n_obs]`."""
-    spec = policy.spec
-    x = graph.add("Cast", "observation", to=1)  # f32
-    x = graph.add("Div", x, graph.constant(255, np.float32))
-    trunk = convolutions.split(spec.trunk(policy.weights), spec.pixels)
-    for k, ((matrix, bias), (_, _, stride)) in enumerate(zip(trunk, convolutions.layers(spec.pixels), strict=True)):
-        weights = [
-            graph.constant(array, np.float32, f"trunk_{name}_{k}") for name, array in (("w", matrix), ("b", bias))
-        ]
-        x = graph.add("Relu", graph.add("Conv", x, *weights, strides=[stride, stride]))
-    return graph.add("Flatten", x, axis=1)
+    """What the first dense layer reads of pictures and numbers: f32 `[batch, n_obs]`."""
+    layout = policy.spec.layout
+    if layout.alone:
+        parts = [graph.add("Cast", "observation", to=1)]  # f32
+    else:
+        parts = graph.cut("observation", list(layout.sizes))
+    found = []
+    filters = enumerate(policy.spec.filters(policy.weights))
+    for pixels, part in zip(layout.pictures, parts, strict=False):
+        x = part if layout.alone else graph.reshape(part, [-1, *pixels])
+        x = graph.add("Div", x, graph.constant(255, np.float32))
+        for _, _, stride in convolutions.layers(pixels):
+            at, (matrix, bias) = next(filters)
+            weights = [
+                graph.constant(array, np.float32, f"trunk_{name}_{at}") for name, array in (("w", matrix), ("b", bias))
+            ]
+            x = graph.add("Relu", graph.add("Conv", x, *weights, strides=[stride, stride]))
+        found.append(graph.add("Flatten", x, axis=1))
+    return found[0] if layout.alone else graph.add("Concat", *found, *parts[len(found) :], axis=1)
 
 
 def dense(graph: Graph, x: str, part: tuple[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 Names and shapes of the state dict, in the order of the flat weights (docs/architecture.md, "Policy"):
 
-    trunk.K.weight [out, in, k, k], trunk.K.bias [out]     convolutions, where the policy reads pictures
+    trunk.K.weight [out, in, k, k], trunk.K.bias [out]     convolutions, of one picture after the other
     front.K.weight [n_out, n_in],   front.K.bias [n_out]   layers in front, where the game has some
     hidden.K.weight [n_out, n_in],  hidden.K.bias [n_out]  hidden layers; tanh or relu follows each
     memory.weight_ih [4 n, n_in], memory.weight_hh [4 n, n], memory.bias_ih, memory.bias_hh [4 n]   an LSTM cell
@@ -60,9 +60,10 @@ def outputs(spec: PolicySpec, parts: Layers, obs: torch.Tensor) -> torch.Tensor:
 class PolicyModule(nn.Module):
     """The network of `spec` with flat weights f32 `[spec.floats]`, ready for torch's optimisers and exporters.
 
-    `forward` takes observations f32 `[N, n_obs]`, or pictures uint8 `[N, *pixels]`, and gives logits f32
-    `[N, n_actions]` and values f32 `[N]`. With a memory it takes the state before them, too (zeros if it is left out),
-    and gives the next one as a third result.
+    `forward` takes observations `[N, *shape]` as `spec.layout` has them: f32 `[N, n_obs]`, pictures uint8
+    `[N, channels, height, width]`, or rows f32 of pictures and numbers. It gives logits f32 `[N, n_actions]` and values
+    f32 `[N]`. With a memory it takes the state before them, too (zeros if it is left out), and gives the next one as a
+    third result.
     """
 
     def __init__(self, spec: PolicySpec, weights: np.ndarray) -> None:
@@ -70,10 +71,12 @@ class PolicyModule(nn.Module):
         self.spec = spec
         first, last = (len(spec.front.shapes) if spec.front else 0), -2 if spec.memory else -1
         sizes = shapes(spec.layers)
-        trunk = convolutions.shapes(spec.pixels) if spec.pixels else []
-        strides = [stride for _, _, stride in convolutions.layers(spec.pixels)] if spec.pixels else []
         self.trunk = nn.ModuleList(
-            nn.Conv2d(n_in, n_out, k, stride) for (n_out, n_in, k, _), stride in zip(trunk, strides, strict=False)
+            nn.Conv2d(n_in, n_out, k, stride)
+            for pixels in spec.pictures
+            for (n_out, n_in, k, _), (_, _, stride) in zip(
+                convolutions.shapes(pixels), convolutions.layers(pixels), strict=True
+            )
         )
         self.front = nn.ModuleList(nn.Linear(*size) for size in sizes[:first])
         self.hidden = nn.ModuleList(nn.Linear(*size) for size in sizes[first:last])
@@ -84,11 +87,8 @@ class PolicyModule(nn.Module):
     def forward(self, obs: torch.Tensor, state: State | None = None) -> tuple[Any, ...]:
         """See the class; raises ValueError for a state where there is no memory."""
         x = obs
-        if self.spec.pixels:
-            x = obs.float() / 255
-            for convolution in self.trunk:
-                x = torch.relu(convolution(x))
-            x = x.flatten(1)
+        if self.spec.pictures:
+            x = torch_fronts.read(self.spec.layout, self._filters(), obs)
         if self.memory is not None:
             for layer in self.hidden:
                 x = activated(self.spec, layer(x))
@@ -100,6 +100,10 @@ class PolicyModule(nn.Module):
         layers = [*self.front, *self.hidden, self.out]
         x = outputs(self.spec, [(layer.weight.t(), layer.bias) for layer in layers], x)
         return x[:, :-1], x[:, -1]
+
+    def _filters(self) -> Layers:
+        convolved: Any = self.trunk
+        return [(one.weight, one.bias) for one in convolved]
 
 
 def _names(spec: PolicySpec) -> list[str]:
@@ -113,7 +117,7 @@ def _names(spec: PolicySpec) -> list[str]:
 def to_state(spec: PolicySpec, weights: np.ndarray) -> dict[str, torch.Tensor]:
     """The state dict of flat weights f32 `[spec.floats]`: copies."""
     state: dict[str, np.ndarray] = {}
-    for k, (matrix, bias) in enumerate(convolutions.split(spec.trunk(weights), spec.pixels) if spec.pixels else []):
+    for k, (matrix, bias) in enumerate(spec.filters(weights)):
         state |= {f"trunk.{k}.weight": matrix, f"trunk.{k}.bias": bias}
     for name, (matrix, bias) in zip(_names(spec), spec.split(weights), strict=True):
         if name == "memory":
@@ -139,7 +143,7 @@ def from_state(spec: PolicySpec, state: Mapping[str, Any]) -> np.ndarray:
                 f"{name}: wanted {_said(wanted.get(name))}, got {_said(found.get(name))}. A network of layers "
                 f"{list(spec.layers)} has {', '.join(f'{key} {list(shape)}' for key, shape in wanted.items())}"
             )
-    for k, (matrix, bias) in enumerate(convolutions.split(spec.trunk(weights), spec.pixels) if spec.pixels else []):
+    for k, (matrix, bias) in enumerate(spec.filters(weights)):
         matrix[:], bias[:] = given[f"trunk.{k}.weight"], given[f"trunk.{k}.bias"]
     for name, (matrix, bias) in zip(_names(spec), spec.split(weights), strict=True):
         if name == "memory":

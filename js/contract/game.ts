@@ -125,12 +125,14 @@ export interface Made {
   /** As `gymnasium.make` takes it. */
   id: string;
   actions: unknown;
-  /** Shape of the pictures that are observed; none: numbers. */
+  /** Shape of the one picture that is observed; none: numbers, or `pictures`. */
   pixels: number[];
   /** Their names, the outermost first. */
   wrappers: string[];
   /** Parts of the observations that are not read, as texts. */
   left_out: string[];
+  /** Shapes of the pictures that are observed in one row, with numbers behind them (policy/layout.py). */
+  pictures: number[][];
 }
 
 /** An environment of Gymnasium: it has no rules, so the kernel plays the show and the page draws its frames. */

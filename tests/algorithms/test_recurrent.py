@@ -441,7 +441,7 @@ class TestEnvironments:
     def test_pictures_are_remembered_as_numpy_has_it(self):
         pixels = (4, 36, 36)
         actions = Actions("choice", (3,))
-        spec = PolicySpec((convolutions.features(pixels), 16, -5, 4), "relu", pixels=pixels)
+        spec = PolicySpec((convolutions.features(pixels), 16, -5, 4), "relu", pictures=(pixels,))
         learner = RecurrentGymPPO(spec, actions, "gaussian", seed=0)
         learner.load(spec.untrained(0) + np.random.default_rng(1).normal(0, 0.01, spec.floats).astype(np.float32))
         described_by = {"actions": actions.to_json(), "pixels": list(pixels)}

@@ -143,7 +143,7 @@ def test_actions_survive_json():
 
 def learner_of(actions: Actions, distribution: str = "gaussian", pixels: tuple[int, ...] = ()) -> GymPPO:
     n_obs = convolutions.features(pixels) if pixels else 3
-    spec = PolicySpec((n_obs, 8, actions.outputs + 1), "tanh", pixels=pixels)
+    spec = PolicySpec((n_obs, 8, actions.outputs + 1), "tanh", pictures=(pixels,) if pixels else ())
     return GymPPO(spec, actions, distribution, seed=1)
 
 
@@ -377,7 +377,7 @@ def test_environments_in_processes_of_their_own_leave_none_behind():
 def test_pictures_are_read_through_the_standard_wrappers():
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     environment = described(WORLDS + "Pictures-v0")
-    assert environment.spec.pixels == [4, 84, 84]
+    assert environment.spec.pictures_read == ((4, 84, 84),)
     with Trainer(WORLDS + "Pictures-v0", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
@@ -390,7 +390,7 @@ def test_an_atari_game_is_read_and_learned_from(tmp_path):
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     with Trainer("gym:ALE/Pong-v5", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         spec = trainer.drill.spec
-        assert (spec.pixels, spec.n_actions, spec.tick_rate) == ([4, 84, 84], 6, 15)
+        assert (spec.pictures_read, spec.n_actions, spec.tick_rate) == (((4, 84, 84),), 6, 15)
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
         assert trainer.metrics["updates"] >= 2

@@ -99,19 +99,19 @@ def test_settings_of_atari_games_are_shown_with_them_alone():
 
 
 @pytest.mark.parametrize(
-    "gym_id, pixels, wanted",
+    "gym_id, pictures, wanted",
     [
         ("Hopper-v5", (), {"action_deviation": "free", "minibatch_size": 64}),
         ("HalfCheetah-v4", (), {"separate_value_net": True, "reward_clip": 10.0}),
         ("mine:Hopper-v0", (), {"minibatch_size": 256}),
         ("Pendulum-v1", (), {"gamma": 0.9}),
         ("MountainCarContinuous-v0", (), {"action_repeat": 8}),
-        ("ALE/Pong-v5", (4, 84, 84), {"hidden_sizes": (512,)}),
-        ("MinAtar/Breakout-v1", (4, 10, 10), {"hidden_sizes": (128,), "entropy_coef": 0.01}),
+        ("ALE/Pong-v5", ((4, 84, 84),), {"hidden_sizes": (512,)}),
+        ("MinAtar/Breakout-v1", ((4, 10, 10),), {"hidden_sizes": (128,), "entropy_coef": 0.01}),
     ],
 )
-def test_an_environment_has_the_settings_of_its_family(gym_id, pixels, wanted):
-    found = suggested(gym_id, pixels)
+def test_an_environment_has_the_settings_of_its_family(gym_id, pictures, wanted):
+    found = suggested(gym_id, pictures)
     assert {key: found[key] for key in wanted} == wanted
     TrainConfig.from_values(found)
 
@@ -134,7 +134,7 @@ def test_a_ball_is_served_where_a_life_begins():
     assert lives_after(150) == 5, "nobody serves"
     assert lives_after(150, fire_on_reset=True) < 4, "every ball is served, and missed"
     spec = described("gym:BreakoutNoFrameskip-v4").spec
-    assert (spec.atari, spec.pixels, spec.tick_rate) == (True, [4, 84, 84], 15)
+    assert (spec.atari, spec.pictures_read, spec.tick_rate) == (True, ((4, 84, 84),), 15)
 
 
 @pytest.mark.peers

@@ -34,7 +34,7 @@ def policy_of(environment: Environment, learner: GymPPO):
 def test_a_small_picture_keeps_its_size_and_a_text_is_left_out():
     environment = described(WORLDS + "Tiny-v0")
     spec = environment.spec
-    assert spec.pixels == (2, 6, 8) and spec.training["hidden_sizes"] == (128,)
+    assert spec.pictures_read == ((2, 6, 8),) and spec.training["hidden_sizes"] == (128,)
     assert "does not read 'mission'" in spec.environment.said
     assert EnvironmentSpec.from_json(spec.to_json()).environment == spec.environment
     env = make(spec.environment.id)
@@ -144,7 +144,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
 def test_minigrid_is_read_by_its_plain_name(name, pixels, left_out):
     pytest.importorskip("minigrid", reason="needs minigrid (make test-peers)")
     spec = described(name).spec
-    assert spec.pixels == pixels and spec.environment.left_out == left_out
+    assert spec.pictures_read == (pixels,) and spec.environment.left_out == left_out
     env = make(spec.environment.id)
     obs, _ = env.reset(seed=0)
     assert (obs.astype(int).sum(0) == 3 * 255).all(), "an object, a colour and a state in every cell"
@@ -153,7 +153,7 @@ def test_minigrid_is_read_by_its_plain_name(name, pixels, left_out):
 @pytest.mark.peers
 def test_minatar_is_read_by_its_plain_name():
     pytest.importorskip("minatar", reason="needs minatar (make test-peers)")
-    assert described("gym:MinAtar/Breakout-v1").spec.pixels == (4, 10, 10)
+    assert described("gym:MinAtar/Breakout-v1").spec.pictures_read == ((4, 10, 10),)
 
 
 @pytest.mark.peers

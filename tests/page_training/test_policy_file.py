@@ -141,6 +141,8 @@ def of_gym(layers: tuple[int, ...], **changed: Any) -> Checkpoint:
 def test_pythons_files_come_back_with_every_bit():
     floats = protocol.blob_floats((64, 8, 3)) + 4 * 64 * 32 + 32 + 32 * 16 * 64 + 64 + 64 * 9 * 64 + 64  # 4 pictures
     pixels = {**GYM, "pixels": [4, 36, 36], "wrappers": []}
+    small = 16 * (2 * 9 + 1) + 32 * (16 * 9 + 1)  # a picture of 6 by 8, two deep: 256 features
+    row = {**GYM, "pixels": [], "pictures": [[4, 36, 36], [2, 6, 8]]}
     files = [
         sample(),
         sample(state={}, activation="relu", algorithm="spo", algorithm_settings={"particles": 16}),
@@ -149,6 +151,16 @@ def test_pythons_files_come_back_with_every_bit():
         of_gym((5, 8, 3), environment={**GYM, "pixels": []}),
         of_gym((5, 8, 5), environment={"id": "CartPole-v1", "actions": BOX, "pixels": []}),
         of_gym((64, 8, 3), environment=pixels, weights=np.ones(floats, np.float32)),
+        of_gym(
+            (64 + 256 + 5, 8, 3),  # five numbers beside them
+            environment=row,
+            weights=np.ones(floats + small + 8 * (256 + 5), np.float32),
+        ),
+        of_gym(
+            (256, 8, 3),
+            environment={**GYM, "pixels": [2, 6, 8]},
+            weights=np.ones(protocol.blob_floats((256, 8, 3)) + small, np.float32),
+        ),
     ]
     contents = [checkpoint.encode(file) for file in files]
     for content, page in zip(contents, read(contents), strict=True):
@@ -320,6 +332,14 @@ def hostile() -> dict[str, bytes]:
         "pixels": environment(pixels=[4, 36]),
         "small pixels": environment(pixels=[4, 0, 36]),
         "many pixels": environment(pixels=[4, 36, 36]),
+        "pictures' shape": environment(pictures=[[4, 36]]),
+        "a picture's side": environment(pictures=[[4, 36, 0]]),
+        "a picture of words": environment(pictures=[["4", 36, 36]]),
+        "no list of pictures": environment(pictures=4),
+        "no pictures": environment(pictures=[None]),
+        "too many pictures": environment(pictures=[[1, 6, 6]] * 17),
+        "two kinds of pictures": environment(pixels=[1, 6, 6], pictures=[[1, 6, 6]]),
+        "pictures without weights": environment(pictures=[[1, 6, 6]]),
         "environment": said(environment="1"),
     }
     for key in ("drill", "rules_hash", "activation", "shape_hash", "layers", "version", "seed", "config", "metrics"):

@@ -123,6 +123,10 @@ def test_actions_that_are_none_are_refused(change):
         ("environment", {"id": "Other-v1", "actions": GOOD_ACTIONS, "pixels": []}),
         ("environment", {"id": 3, "actions": GOOD_ACTIONS, "pixels": []}),
         ("environment", {"id": "CartPole-v1", "actions": GOOD_ACTIONS, "pixels": [1, 2, 3]}),
+        *(
+            ("environment", {"id": "CartPole-v1", "actions": GOOD_ACTIONS, "pixels": [], "pictures": pictures})
+            for pictures in ([[1, 6, 6]], [[1, 6]], [[1, 6, 6.0]], [1, 6, 6], [None], {}, 3, "666", [[1, 6, -6]])
+        ),
         ("config", {"action_repeat": "many"}),
         ("config", {"action_distribution": 3}),
     ],

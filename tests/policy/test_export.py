@@ -61,20 +61,25 @@ ENVIRONMENTS = {
     "beta": (BOUNDED, "beta", ()),
     "pixels": (spaces.Discrete(6), "gaussian", (4, 36, 44)),
     "pixels, gaussian": (BOUNDED, "gaussian", (1, 40, 40)),
+    "picture and numbers": (spaces.Discrete(6), "gaussian", ((4, 36, 44),)),
+    "pictures": (spaces.Discrete(3), "gaussian", ((2, 6, 8), (1, 40, 40))),
 }
 
 
 def environment_policy(kind) -> GymPolicy:
     space, distribution, pixels = ENVIRONMENTS[kind]
     actions = Actions.of(space)
-    n_obs = convolutions.features(pixels) if pixels else 7
-    spec = PolicySpec((n_obs, 32, actions.outputs + 1), "tanh", pixels=pixels)
+    row = kind in ("picture and numbers", "pictures")
+    pictures = pixels if row else (pixels,) if pixels else ()
+    n_obs = sum(map(convolutions.features, pictures)) + (0 if kind == "pictures" or "pixels" in kind else 7)
+    spec = PolicySpec((n_obs, 32, actions.outputs + 1), "tanh", pictures=pictures)
     rng = np.random.default_rng(3)
     weights = (spec.untrained(0) + rng.normal(0, 0.02 if pixels else 0.3, spec.floats)).astype(np.float32)
     described = {
         "id": "Mine-v0",
         "actions": actions.to_json(),
-        "pixels": list(pixels),
+        "pixels": [] if row else list(pixels),
+        "pictures": list(map(list, pictures)) if row else [],
         "wrappers": ["FlattenObservation"],
     }
     known = {"drill": "gym:Mine-v0", "rules_hash": "0123456789abcdef", "version": 7, "step": 50}
@@ -88,9 +93,10 @@ def answers(policy, obs, **more) -> dict[str, np.ndarray]:
 
 
 def seen(rng, policy, front=None) -> np.ndarray:
-    pixels = policy.spec.pixels
-    if pixels:
-        return rng.integers(0, 256, (OBSERVATIONS, *pixels), np.uint8)
+    layout = policy.spec.layout
+    if layout.pictures:
+        shades = rng.integers(0, 256, (OBSERVATIONS, *layout.shape), np.uint8)
+        return shades if layout.alone else shades.astype(np.float32) / 50  # so that numbers do not drown the rest
     obs = rng.standard_normal((OBSERVATIONS, policy.spec.layers[0]), np.float32)
     if isinstance(front, Grid):
         obs[:, front.planes * front.cells : front.inputs] = np.eye(front.cells)[rng.integers(0, front.cells, len(obs))]
@@ -180,6 +186,8 @@ def test_the_metadata_says_what_comes_out():
     assert box["environment"] == "Mine-v0" and box["distribution"] == "gaussian"
     assert json.loads(box["action_low"]) == [-2, "-inf", 0] and "clipped to -1..1" in box["action_scaling"]
     assert said(environment_policy("pixels"))["normalization"].startswith("pixels are divided by 255")
+    row = said(environment_policy("picture and numbers"))
+    assert json.loads(row["layout"]) == {"pictures": [[4, 36, 44]], "numbers": 7} and "divided" in row["normalization"]
     other = Policy((4, 3), "tanh", trained_like((4, 3)), {"drill": "ball", "rules_hash": "other"})
     assert "action_names" not in said(other), "a drill of the same name with other rules"
     policy = environment_policy("discrete")

@@ -66,7 +66,7 @@ def test_a_memory_goes_on_from_its_state():
 
 def test_pictures_are_read_by_the_trunk():
     environment = {"id": "x", "actions": Actions("choice", (2,)).to_json(), "pixels": [4, 36, 36]}
-    spec = PolicySpec((64, 8, 3), pixels=(4, 36, 36))
+    spec = PolicySpec((64, 8, 3), pictures=((4, 36, 36),))
     policy = GymPolicy(spec.layers, "relu", drawn(spec) * np.float32(0.1), environment, "softmax")
     pictures = np.random.default_rng(1).integers(0, 256, (2, 4, 36, 36), np.uint8)
     logits, values = policy.to_torch()(torch.from_numpy(pictures))

@@ -245,7 +245,12 @@ class GymGames:
     def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSamples:
         """Samples from observations `[T, N, ...]` and the other fields in their order, `[T, N, ...]` each."""
         obs, *others = (_units(field) for field in (seen, *rows))
-        return GymSamples(obs if obs.dtype == np.uint8 else np.ascontiguousarray(obs.transpose(0, 2, 1)), *others)
+        return GymSamples(self._turned(obs), *others)
+
+    def _turned(self, obs: NDArray[Any]) -> NDArray[Any]:
+        """Observations `[units, 16, ...]` as samples have them: numbers alone are f32 `[units, n_obs, 16]`."""
+        pictured = self.environment.spec.pictures_read
+        return obs if pictured else np.ascontiguousarray(obs.transpose(0, 2, 1))
 
     def _shaped(self, rows: NDArray[Any]) -> NDArray[Any]:
         """`[T, N, ...]` as the samples have it, `[units, 16, ...]`."""

@@ -264,7 +264,7 @@ def start_processes(
     need_torch(f"training on {drill.name}")
     machine = Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
-    threads = processors if drill.spec.pixels else 1  # more threads slow a small network down
+    threads = processors if drill.spec.pictures_read else 1  # more threads slow a small network down
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
     return OneProcess(GYM_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit, threads, **stuck)

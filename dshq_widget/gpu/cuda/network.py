@@ -38,7 +38,7 @@ def padded(count: int) -> int:
 
 def why_unsupported(spec: PolicySpec, precision: str) -> str:
     """Why the kernels do not support a network, in a few words; "" if they do."""
-    if spec.front or spec.pixels or spec.memory or len(spec.layers) != 4:
+    if spec.front or spec.pictures or spec.memory or len(spec.layers) != 4:
         return "it does not consist of exactly two dense hidden layers"
     words, most = padded_words(spec), MOST_WORDS[precision]
     return f"it has {words} weights in {precision}, padded; the limit is {most}" if words > most else ""

@@ -19,6 +19,7 @@ const [FORMAT, FORMAT_VERSION] = ["dshq", "1"];
 const MAX_HEADER_BYTES = 256 * 1024;
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 const [MAX_LAYERS, MAX_WIDTH] = [12, 65536];
+const MOST_PICTURES = 16;
 const TEXT_KEYS = ["drill", "rules_hash", "activation", "shape_hash"] as const;
 
 type Json = Record<string, unknown>;
@@ -101,7 +102,7 @@ function read(content: Uint8Array): PolicyFile {
   }
   const { weights, ...state } = readTensors(entries, data);
   const environment = "environment" in metadata ? readEnvironment(metadata.environment!) : undefined;
-  const wanted = floats + countConvolutionFloats((environment?.pixels ?? []) as number[]);
+  const wanted = shapesOfPictures(environment).reduce((sum, shape) => sum + countConvolutionFloats(shape), floats);
   if (weights?.dtype !== "F32" || weights.shape.length !== 1 || weights.shape[0] !== wanted) {
     throw new PolicyFileError(`its weights are not the ${thousands(wanted)} floats that layers [${layers.join(", ")}] need`);
   }
@@ -187,14 +188,24 @@ function readLayers(metadata: Metadata): { layers: number[]; floats: number } {
 /** The description of a Gymnasium environment, as far as weights depend on it. */
 function readEnvironment(text: string): Json {
   const found = parsed(text, "environment");
-  const { pixels, actions = {} } = found;
-  const sizes = Array.isArray(pixels) && (pixels.length === 0 || pixels.length === 3) ? pixels : [-1];
-  if (!sizes.every((n) => Number.isInteger(n) && n >= 1 && n <= MAX_WIDTH)) throw new PolicyFileError("its environment has no usable shape of pictures");
+  const { pixels, pictures = [], actions = {} } = found;
+  const listed = Array.isArray(pixels) && Array.isArray(pictures) && !(pixels.length > 0 && pictures.length > 0);
+  const side = (n: unknown) => typeof n === "number" && Number.isInteger(n) && n >= 1 && n <= MAX_WIDTH;
+  const good = (shape: unknown) => Array.isArray(shape) && shape.length === 3 && shape.every(side);
+  if (!listed || pictures.length > MOST_PICTURES || !shapesOfPictures(found).every(good)) {
+    throw new PolicyFileError("its environment has no usable shape of pictures");
+  }
   const { kind, sizes: options, shape, start, low, high } = (actions ?? {}) as Json;
   const lists = [options, shape, low, high];
   const numbers = [...lists.flat(), start].every((n) => typeof n === "number" || n === "inf" || n === "-inf");
   if (kind === undefined || !lists.every(Array.isArray) || !numbers) throw new PolicyFileError("the description of the actions is damaged");
   return found;
+}
+
+/** The shape of each picture that is read: of one alone, or of those in a row with numbers. */
+function shapesOfPictures(environment: Json = {}): number[][] {
+  const { pixels = [], pictures = [] } = environment as { pixels?: number[]; pictures?: number[][] };
+  return pixels.length > 0 ? [pixels] : pictures;
 }
 
 function algorithmOf(metadata: Metadata): string {

@@ -207,6 +207,41 @@ class Tiny(Easy):
         return {"seen": seen, "mission": "find it"}
 
 
+class Marks(Easy):
+    """Two marks in a picture of 6 by 7, each there or not; a number beside it says which of them counts, and whether
+    that one is there is the option that pays. Either part alone leaves it to chance. A text says nothing.
+    """
+
+    SPACES: dict[str, spaces.Space] = {
+        "which": spaces.Box(-np.inf, np.inf, (1,), np.float64),
+        "mission": spaces.Text(20),
+        "seen": spaces.Box(0, 255, (6, 7), np.uint8),
+    }
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode, start=0)
+        self.observation_space = spaces.Dict(self.SPACES)
+
+    def _look(self) -> Any:
+        marks, which = self.np_random.integers(2, size=2), int(self.np_random.integers(2))
+        self.bit = int(marks[which])
+        seen = np.zeros((6, 7), np.uint8)
+        seen[1, 1], seen[4, 5] = 255 * marks
+        return {"which": np.array([50.0 + 2 * which]), "seen": seen, "mission": "look"}
+
+
+class Together(Marks):
+    """The same as a Tuple, with a second picture, larger and dark, and an option of three."""
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode)
+        dark = spaces.Box(0, 1, (40, 36, 2), np.bool_)
+        self.observation_space = spaces.Tuple((self.observation_space, spaces.Discrete(3), dark))
+
+    def _look(self) -> Any:
+        return (super()._look(), np.int64(1), np.zeros((40, 36, 2), bool))
+
+
 class Words(Easy):
     """Texts alone."""
 
@@ -221,6 +256,8 @@ for world, limit, threshold in (
     (Barred, 10, None),
     (Askew, 10, None),
     (Tiny, 10, 9.5),
+    (Marks, 10, 9.5),
+    (Together, 10, 9.5),
     (Words, 10, None),
     (Easy, 10, 9.5),
     (Faulty, 10, None),

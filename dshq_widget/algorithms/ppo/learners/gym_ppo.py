@@ -1,4 +1,4 @@
-"""PPO for Gymnasium's environments: the torch learner with a trunk for pixels and distributions for boxes."""
+"""PPO for Gymnasium's environments: the torch learner with a trunk for pictures and distributions for boxes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget.algorithms.ppo.learners import losses
 from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
-from dshq_widget.contract import protocol
-from dshq_widget.policy import convolutions
+from dshq_widget.policy import torch_fronts
 from dshq_widget.policy.action_spaces import FIRST_LOG_DEVIATION, LOG_DEVIATIONS, Actions
 from dshq_widget.policy.network import PolicySpec
 
@@ -31,7 +30,7 @@ class GymSamples:
     """A rollout in units of 16 rows, as `dshq_kernels.play.rollout.Samples`; actions as `gyms.spaces` draws them."""
 
     obs: NDArray[Any]
-    """f32 `[units, n_obs, 16]`, or uint8 `[units, 16, *pixels]`."""
+    """f32 `[units, n_obs, 16]`, or with pictures `[units, 16, *shape]`, uint8 of one alone (policy/layout.py)."""
     action: NDArray[Any]
     """f32 `[units, 16, k]`."""
     log_prob: NDArray[Any]
@@ -75,19 +74,15 @@ class GymPPO(TorchPPO):
         return blob
 
     def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
-        """See `TorchPPO.outputs`; pictures are uint8 `[N, *pixels]`."""
+        """See `TorchPPO.outputs`; observations `[N, *shape]` may have pictures (policy/layout.py)."""
         return super().outputs(self.trunk(obs, weights), weights)
 
     def trunk(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """What the dense layers read, `[N, n_obs]`."""
-        if not self.spec.pixels:
+        spec = self.spec
+        if not spec.pictures:
             return obs
-        weights = self.weights if weights is None else weights
-        x = obs.float().div_(255).contiguous(memory_format=torch.channels_last)  # a quarter faster on a processor
-        parts = convolutions.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
-        for (matrix, bias), (_, _, stride) in zip(parts, convolutions.layers(self.spec.pixels), strict=True):
-            x = torch.relu(functional.conv2d(x, matrix, bias, stride))
-        return x.flatten(1)
+        return torch_fronts.read(spec.layout, spec.filters(self.weights if weights is None else weights), obs)
 
     def assess(
         self, obs: torch.Tensor, action: torch.Tensor, mask: torch.Tensor | None = None
@@ -128,7 +123,7 @@ class GymPPO(TorchPPO):
     def _upload(self, samples: Any) -> dict[str, torch.Tensor]:
         arrays = {field.name: getattr(samples, field.name) for field in dataclasses.fields(samples)}
         fields = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items() if array is not None}
-        if self.normalizer.observations is not None:
+        if self.normalizer.observations is not None and not self.spec.pictures:
             normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
             fields["obs"] = (fields["obs"] - normal[:, :1]) * normal[:, 1:]
         return fields
@@ -136,13 +131,16 @@ class GymPPO(TorchPPO):
     def _batch(
         self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
     ) -> dict[str, torch.Tensor | None]:
-        obs = fields["obs"][units]
-        if not self.spec.pixels:
-            obs = obs.transpose(1, 2)
+        obs = fields["obs"][units]  # a copy
+        obs = (obs if self.spec.pictures else obs.transpose(1, 2)).flatten(0, 1)
+        if self.normalizer.observations is not None and self.spec.pictures:
+            normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
+            numbers = obs[:, -len(normal) :]
+            numbers.sub_(normal[:, 0]).mul_(normal[:, 1])
         rows = {name: fields[name][units].reshape(-1) for name in ("log_prob", "value", "returns")}
         advantage = (fields["advantage"][units] - mean) * scale * importance[:, None]
         return {
-            "obs": obs.flatten(0, 1),
+            "obs": obs,
             "action": fields["action"][units].flatten(0, 1),
             "log_prob": rows["log_prob"],
             "value": rows["value"] * self.normalizer.reward_scale,

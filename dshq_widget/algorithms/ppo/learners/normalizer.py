@@ -58,7 +58,8 @@ class Normalizer:
     """Moments of observations and returns. The learned function does not change when the moments do: the weights are
     unfolded and folded with the same ones. While it is `empty` there are none yet, so the first rollout is not learned
     from: it gives the moments (`measured`). Only an untrained network's weights (`fresh`) are made for normalised
-    numbers; those of a file without moments play as they are.
+    numbers; those of a file without moments play as they are. Shades of pictures are left alone: the numbers are the
+    last that the first layer reads (policy/layout.py).
     """
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
@@ -67,7 +68,9 @@ class Normalizer:
                 "normalize_observations works only with dense networks, not with a grid or pairs: set it to false"
             )
         self.spec = spec
-        self.observations = Moments(spec.layers[0]) if observations else None
+        numbers = spec.layout.numbers
+        self.observations = Moments(numbers) if observations and numbers else None
+        self._numbers = slice(spec.layers[0] - numbers, spec.layers[0])  # rows of the first layer
         self.returns = Moments(1) if rewards else None
         self.fresh = self.empty = True
 
@@ -82,7 +85,7 @@ class Normalizer:
 
     @property
     def inputs(self) -> np.ndarray:
-        """f32 `[n_obs, 2]`: mean and 1 / deviation of each observation; `[0, 2]` where they are left alone."""
+        """f32 `[numbers, 2]`: mean and 1 / deviation of each number observed; `[0, 2]` where they are left alone."""
         if self.observations is None:
             return np.zeros((0, 2), np.float32)
         return np.stack([self.observations.mean, 1 / self.observations.deviation], axis=1).astype(np.float32)
@@ -100,8 +103,9 @@ class Normalizer:
             head[:, -1] /= self.returns.deviation
             head_bias[-1:] /= self.returns.deviation
         if self.observations is not None:
-            bias += self.observations.mean @ matrix
-            matrix *= self.observations.deviation[:, None]
+            rows = matrix[self._numbers]
+            bias += self.observations.mean @ rows
+            rows *= self.observations.deviation[:, None]
         return blob.astype(np.float32)
 
     def fold(self, blob: np.ndarray) -> np.ndarray:
@@ -109,8 +113,9 @@ class Normalizer:
         blob = blob.astype(np.float64)
         (matrix, bias), (head, head_bias) = (self.spec.split(blob)[k] for k in (0, -1))
         if self.observations is not None:
-            matrix /= self.observations.deviation[:, None]
-            bias -= self.observations.mean @ matrix
+            rows = matrix[self._numbers]
+            rows /= self.observations.deviation[:, None]
+            bias -= self.observations.mean @ rows
         if self.returns is not None:
             head[:, -1] *= self.returns.deviation
             head_bias[-1:] *= self.returns.deviation
@@ -131,7 +136,10 @@ class Normalizer:
 
     def _add_all(self, samples: Samples, units: np.ndarray) -> None:
         if self.observations is not None:
-            self._add(self.observations, samples.obs, units)
+            obs = samples.obs
+            if self.spec.pictures:
+                obs = np.ascontiguousarray(obs[..., -self.observations.mean.size :].transpose(0, 2, 1))
+            self._add(self.observations, obs, units)
         if self.returns is not None:
             self._add(self.returns, samples.returns[:, None], units)
 

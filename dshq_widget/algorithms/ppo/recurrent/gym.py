@@ -33,10 +33,10 @@ class GymSequences(GymSamples):
 
 
 class RecurrentGymPPO(RecurrentPPO, GymPPO):
-    """See `learners.Learner`; sequences as `RecurrentPPO` learns from them, actions and pixels as `GymPPO`."""
+    """See `learners.Learner`; sequences as `RecurrentPPO` learns from them, actions and pictures as `GymPPO`."""
 
     def hidden(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
-        """See `RecurrentPPO.hidden`; pictures are uint8 `[N, *pixels]`."""
+        """See `RecurrentPPO.hidden`; observations `[N, *shape]` may have pictures (policy/layout.py)."""
         return super().hidden(self.trunk(obs, weights), weights)
 
     @torch.no_grad()
@@ -82,7 +82,7 @@ class RecurrentGymGames(GymGames):
         obs, *others = (_by_tile(field) for field in (seen, *rows, np.stack(self._begins[:steps])))
         action, log_prob, value, advantage, returns, begins = others
         return GymSequences(
-            obs=obs if obs.dtype == np.uint8 else np.ascontiguousarray(obs.transpose(0, 2, 1)),
+            obs=self._turned(obs),
             action=action,
             log_prob=log_prob,
             value=value,
