@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -33,12 +33,17 @@ def _found(observation: Any, path: Path) -> Any:
     return observation
 
 
-class Only(gym.ObservationWrapper):
-    """The one part that there is, by itself."""
+def _names(found: Iterable[tuple[Path, Space]]) -> tuple[str, ...]:
+    return tuple("/".join(map(str, path)) for path, _ in found)
 
-    def __init__(self, env: gym.Env):
+
+class Only(gym.ObservationWrapper):
+    """One part by itself; the others are left out."""
+
+    def __init__(self, env: gym.Env, path: Path):
         super().__init__(env)
-        [(self.path, self.observation_space)] = parts(env.observation_space)
+        self.path, self.observation_space = path, _found(env.observation_space, path)
+        self.left_out = _names(part for part in parts(env.observation_space) if part[0] != path)
 
     def observation(self, observation: Any) -> Any:
         """See `gymnasium.ObservationWrapper`."""
@@ -79,7 +84,7 @@ class InOneRow(gym.Wrapper):
         others = [(path, space) for path, space in every if not is_picture(space)]
         self._seen = [(path, part, see(part)) for path, part in shown]
         self._numbers = [(path, space) for path, space in others if has_numbers(space)]
-        self.left_out = tuple("/".join(map(str, path)) for path, space in others if not has_numbers(space))
+        self.left_out = _names(part for part in others if not has_numbers(part[1]))
         self.pictures = tuple(tuple(seen.observation_space.shape or ()) for _, _, seen in self._seen)
         size = sum(map(int, map(np.prod, self.pictures))) + sum(gym.spaces.flatdim(space) for _, space in self._numbers)
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)

@@ -71,12 +71,13 @@ def readable(env: gym.Env, codes: tuple[int, ...] = (), flat: bool = False) -> g
     Raises GymError if there is nothing to read.
     """
     env = _without_texts(env, codes)
-    found = [_is_picture(part) for _, part in parts(env.observation_space)]
-    if found == [True]:
-        return _seen(Only(env) if not _is_picture(env.observation_space) else env, codes)
-    if any(found) and not flat:
-        return InOneRow(env, lambda part: _seen(part, ()), _is_picture, _has_numbers)
     space = env.observation_space
+    read = [(path, part) for path, part in parts(space) if _has_numbers(part)]
+    if not flat and any(_is_picture(part) for _, part in read):
+        if len(read) > 1:
+            return InOneRow(env, lambda part: _seen(part, ()), _is_picture, _has_numbers)
+        [(path, _)] = read
+        return _seen(Only(env, path) if path else env, codes)
     try:
         gym.spaces.flatdim(space)
     except (ValueError, NotImplementedError) as error:
@@ -89,7 +90,7 @@ def left_out(env: gym.Env) -> tuple[str, ...]:
     """Names of the parts that are not read, from the wrappers."""
     names: tuple[str, ...] = ()
     while isinstance(env, gym.Wrapper):
-        if isinstance(env, (Without, InOneRow)):
+        if isinstance(env, (Without, Only, InOneRow)):
             names = (*env.left_out, *names)
         env = env.env
     return names

@@ -45,7 +45,7 @@ class Layout:
         if costs > MOST_WORK and not self.alone:
             raise ValueError(
                 f"its pictures cost {costs:,} operations a decision, more than the {MOST_WORK:,} that are allowed: "
-                "leave some out, or make them smaller"
+                "make them smaller, or leave some out"
             )
 
     @classmethod

@@ -18,7 +18,7 @@ from dshq_widget.gyms.environment import EnvironmentSpec
 from dshq_widget.gyms.evaluate import evaluate_environment
 from dshq_widget.gyms.making import described, make
 from dshq_widget.gyms.parts import InOneRow, Part
-from dshq_widget.gyms.reading import readable
+from dshq_widget.gyms.reading import left_out, readable
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.checkpoint import CheckpointError, load_policy
@@ -88,12 +88,23 @@ def test_a_tuple_has_pictures_of_its_own():
     assert obs[-4] in (50, 52) and obs[-3:].tolist() == [0, 1, 0], "numbers stand behind all pictures"
 
 
-@pytest.mark.parametrize("nested", [False, True])
-def test_one_picture_with_texts_alone_is_a_picture(nested):
-    picture = spaces.Box(0, 255, (6, 7), np.uint8)
-    space = spaces.Tuple((picture,)) if nested else spaces.Dict({"seen": picture, "mission": spaces.Text(9)})
+PICTURE, TEXT = spaces.Box(0, 255, (6, 7), np.uint8), spaces.Text(9)
+
+
+@pytest.mark.parametrize(
+    ("space", "names"),
+    [
+        (spaces.Dict({"seen": PICTURE, "mission": TEXT}), ("mission",)),
+        (spaces.Tuple((PICTURE,)), ()),
+        (spaces.Tuple((TEXT, PICTURE)), ("0",)),
+        (spaces.Dict({"a": spaces.Dict({"seen": PICTURE, "mission": TEXT}), "b": TEXT}), ("b", "a/mission")),
+    ],
+    ids=str,
+)
+def test_one_picture_with_texts_alone_is_a_picture(space, names):
     env = readable(Showing(space, [space.sample()]))
-    assert env.observation_space.shape == (1, 6, 7) and env.reset()[0].dtype == np.uint8
+    assert env.observation_space.shape == (1, 6, 7) and set(left_out(env)) == set(names)
+    assert env.observation_space.contains(env.reset()[0])
 
 
 def test_what_cannot_be_read_is_said():
