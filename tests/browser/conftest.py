@@ -1,4 +1,4 @@
-"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab.
+"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab; and other engines.
 
 `shared_page` is for tests that look at a match, `learning_page` for those that look at a run, `open_page` for those
 that need a widget of their own, `open_notebook` for what JupyterLab itself has a part in.
@@ -6,6 +6,7 @@ that need a widget of their own, `open_notebook` for what JupyterLab itself has 
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 
 from dshq_widget.env.webgpu import find_chromium
 from tests.harness.browser.bare_page import BarePage, KernelProcess
+from tests.harness.browser.engines import ENGINES, Engine, MissingError
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage, WidgetPage, calm_context, launch_chromium
 from tests.harness.browser.shared_pages import SharedPages
@@ -58,6 +60,26 @@ def plain_chromium(playwright: Playwright) -> Iterator[Browser]:
     browser = launch_chromium(playwright, webgpu=False)
     yield browser
     browser.close()
+
+
+@contextmanager
+def started(make: Callable[[Path], Engine], home: Path) -> Iterator[Engine]:
+    """One of the other engines until the end, or a test that is skipped."""
+    try:
+        engine = make(home)
+    except MissingError as missing:
+        pytest.skip(str(missing))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """Firefox, then WebKitGTK."""
+    with started(ENGINES[request.param], tmp_path / request.param) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="package")

@@ -1,32 +1,25 @@
-"""Firefox and WebKitGTK show and train: an exported page and `dshq play`, with no language set.
+"""Firefox and WebKitGTK show and train: an exported page and `dshq play`, with no language set; fingers, narrow
+windows, private ones, and a WebAssembly without vectors. Their notebooks: `jupyter/test_engines.py`.
 
 `make test-fronts` installs them from Debian's packages where it can, and runs this.
 """
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dshq_widget import DrillWidget
-from tests.harness.browser.engines import ENGINES, Engine, MissingError
+from tests.browser.conftest import Kernels, started
+from tests.harness.browser.engine_pages import EngineWidget
+from tests.harness.browser.engines import Engine, Firefox, WebKit
+from tests.harness.browser.watching import OUTSIDE, OVERLAPS
 from tests.harness.process_tree import end_tree
 
 pytestmark = pytest.mark.fronts
 
-ROOT = "document.querySelector('.dshq-widget')"
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    try:
-        engine = ENGINES[request.param](tmp_path / request.param)
-    except MissingError as missing:
-        pytest.skip(str(missing))
-    yield engine
-    engine.close()
+ACTION = 'print(int.from_bytes(bytes(w.snapshot["state"])[16:20], "little") if w.snapshot else -1)'
 
 
 @pytest.fixture(scope="module")
@@ -36,32 +29,74 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
 
 
-def plays_and_learns(engine: Engine) -> None:
+def plays_and_learns(engine: Engine, address: str) -> None:
     """What every page has to do, in every engine."""
-    data = f"{ROOT}?.dataset"
-    assert engine.until(f"{data}.renderer") in ("canvas2d", "webgpu")
-    seen = engine.evaluate(f"Number({data}.tick)")
-    engine.until(f"Number({data}.tick) > {seen + 30}")
-    engine.until(f"!!{ROOT}.querySelector('[data-control=train]')")
-    engine.evaluate(f"{ROOT}.querySelector('[data-control=train]').click()")
-    engine.until(f"Number({data}.agentSteps) > 0 && Number({data}.version) > 0")
-    engine.until(f"!!{ROOT}.querySelector('.curve .uplot')")  # a chart
-    engine.evaluate(f"{ROOT}.querySelector('[data-control=stop]').click()")
-    engine.until(f"{data}.status === 'stopped'")
-
-
-def test_an_exported_page(engine: Engine, exported: Path):
-    engine.open(exported.as_uri())
-    plays_and_learns(engine)
+    engine.open(address)
+    widget = EngineWidget(engine)
+    widget.plays()
+    widget.learns()
+    widget.stops()
     assert engine.problems() == []
 
 
-def test_dshq_play(engine: Engine):
-    command = [sys.executable, "-m", "dshq_widget.cli", "play", "approach", "--engine", "page", "--no-browser"]
+def test_an_exported_page(engine: Engine, exported: Path):
+    plays_and_learns(engine, exported.as_uri())
+
+
+def test_an_exported_page_in_a_private_window(tmp_path: Path, exported: Path):
+    """Of Firefox; all of WebKitGTK's here are private."""
+    private = {"browser.privatebrowsing.autostart": True}
+    with started(lambda home: Firefox(home, private), tmp_path / "firefox") as engine:
+        plays_and_learns(engine, exported.as_uri())
+
+
+@pytest.mark.parametrize("trainer", ["local", "page"])
+def test_dshq_play(engine: Engine, trainer: str):
+    command = [sys.executable, "-m", "dshq_widget.cli", "play", "approach", "--engine", trainer, "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as playing:
         try:
-            engine.open(playing.stdout.readline().strip())
-            plays_and_learns(engine)
-            assert engine.problems() == []
+            plays_and_learns(engine, playing.stdout.readline().strip())
         finally:
             end_tree(playing.pid)
+
+
+def test_without_vectors_a_page_plays_and_says_what_it_lacks(tmp_path: Path, exported: Path):
+    with started(lambda home: WebKit(home, {"JSC_useWasmSIMD": "0"}), tmp_path / "webkit") as engine:
+        engine.open(exported.as_uri())
+        widget = EngineWidget(engine)
+        widget.plays()
+        widget.press("train")
+        engine.until(f"{widget.root}.innerText.includes('no vectors (SIMD)')")
+        widget.plays()
+
+
+def test_nothing_sticks_out_of_a_narrow_widget(engine: Engine, exported: Path):
+    engine.open(exported.as_uri())
+    widget = EngineWidget(engine)
+    for width in (320, 400, 768):  # of the widget: WebKitGTK's window gets no narrower than its tools
+        engine.evaluate(f"void ({widget.root}.style.width = '{width}px')")
+        widget.plays()
+        found = engine.evaluate(f"[{widget.root}.clientWidth, ({OUTSIDE})({widget.root}), ({OVERLAPS})({widget.root})]")
+        assert found == [width, [], []]
+
+
+def test_fingers(tmp_path: Path, kernels: Kernels):
+    """Firefox's; WebKitGTK's WebDriver has none."""
+    touches = {"dom.w3c_touch_events.enabled": 1}
+    kernel = kernels.current()
+    with started(lambda home: Firefox(home, touches), tmp_path / "firefox") as engine:
+        try:
+            kernel.run("from dshq_widget import DrillWidget; from dshq_widget.widget.play_server import serve")
+            engine.open(kernel.run("w = DrillWidget(seed=3, mode='human_vs_ai'); print(serve(w).url)").strip())
+            widget = EngineWidget(engine)
+            widget.plays()
+            engine.touch(widget.control("match"), 0.5, 0.9, pointer="touch")
+            stick = f"{widget.root}.querySelector('.touch-pad:not([hidden]) .stick')"
+            engine.until(f"{stick}?.checkVisibility()")
+            engine.touch(stick, 0.5, 0.1, pointer="touch", lift=False)
+            engine.until(lambda: int(kernel.run(ACTION)) // 6 == 1)  # up
+            engine.lift("touch")
+            engine.until(lambda: int(kernel.run(ACTION)) == 0)
+            assert engine.problems() == []
+        finally:
+            kernel.clear()

@@ -3,26 +3,17 @@
 docs/reference/front-ends.md says which front ends were tried; those that are not installed are skipped by name.
 """
 
-import importlib.util
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import OpenNotebook, OpenPage, SharedPage
+from tests.harness.browser.front_ends import AS_ROOT, needs, served
+from tests.harness.browser.lab import write_notebook
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import CARTPOLE, PLAIN, TRAINED, begin, ticks_on
-from tests.harness.process_tree import end_tree
+from tests.harness.browser.watching import CARTPOLE, OUTSIDE, OVERLAPS, PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -141,25 +132,6 @@ w
 """
 
 
-OUTSIDE = """root => {
-    const edge = root.getBoundingClientRect();
-    const seen = element => element.checkVisibility() && !element.closest(".unseen");
-    return [...root.querySelectorAll("*")].filter(seen).filter(element => {
-        const { left, right, width } = element.getBoundingClientRect();
-        return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
-    }).map(element => element.outerHTML.slice(0, 120));
-}"""
-OVERLAPS = """root => {
-    const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, .fps, button > *)")];
-    const shown = parts.filter(part => part.checkVisibility() && !part.closest(".unseen"));
-    const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
-    const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-    return shown.flatMap((part, k) => shown.slice(k + 1)
-        .filter(other => over(part.getBoundingClientRect(), other.getBoundingClientRect()))
-        .map(other => `${part.className} over ${other.className}`));
-}"""
-
-
 @pytest.mark.slow
 def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, LONG_NAME)
@@ -212,47 +184,6 @@ def test_full_screen_and_back(shared_page: SharedPage):
 # ---- other front ends
 
 
-@contextmanager
-def served(command: list[str], home: Path, path: str) -> Iterator[str]:
-    """A server's address once it answers; its configuration is all below `home`."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "XDG_CONFIG_HOME")
-    with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command, f"--port={port}"],
-            cwd=home,
-            env={**os.environ, **{name: str(home / name.lower()) for name in folders}},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            deadline = time.monotonic() + 120
-            while True:
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/nothing", timeout=10)
-                except urllib.error.HTTPError:
-                    break
-                except OSError:
-                    if time.monotonic() > deadline or process.poll() is not None:
-                        raise RuntimeError((home / "server.log").read_text()[-2000:]) from None
-                    time.sleep(0.2)
-                else:
-                    break
-            yield f"http://127.0.0.1:{port}{path}"
-        finally:
-            end_tree(process.pid)
-            process.wait()
-
-
-def needs(package: str) -> None:
-    """Skip, by name, where a front end is not installed."""
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed: `make test-fronts` installs it")
-
-
 def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: None) -> None:
     """What every front end has to do."""
     page.goto(url, timeout=120_000)
@@ -276,19 +207,10 @@ def page(chromium) -> Iterator[Page]:
     context.close()
 
 
-def write_notebook(home: Path) -> None:
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    cells = [nbformat.v4.new_code_cell(PLAIN)]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "match.ipynb")
-
-
-AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
-
-
 @pytest.mark.fronts
 def test_in_notebook_7(page: Page, tmp_path: Path):
     needs("notebook")
-    write_notebook(tmp_path)
+    write_notebook(tmp_path / "match.ipynb", PLAIN)
     command = ["notebook", "--no-browser", "--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", *AS_ROOT]
 
     def run() -> None:
@@ -303,7 +225,7 @@ def test_in_notebook_7(page: Page, tmp_path: Path):
 @pytest.mark.fronts
 def test_in_voila(page: Page, tmp_path: Path):
     needs("voila")
-    write_notebook(tmp_path)
+    write_notebook(tmp_path / "match.ipynb", PLAIN)
     with served(["voila", "match.ipynb", "--no-browser", "--Voila.ip=127.0.0.1"], tmp_path, "/") as url:
         plays_and_learns(page, url)
 

@@ -2,6 +2,8 @@
 speaks it by itself, and WebDriver for WebKitGTK, by its WebKitWebDriver. No language is set, as in a container.
 """
 
+import base64
+import io
 import itertools
 import json
 import os
@@ -10,12 +12,14 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import websocket
+from PIL import Image
 
 from tests.harness.process_tree import end_tree
 
@@ -32,6 +36,17 @@ LISTEN = """(() => {
     console.error = (...words) => { dshqProblems.push(words.join(" ")); error.apply(console, words); };
 })()"""
 """WebDriver has no word for the console; BiDi has."""
+KEYS = {"Shift": "\ue008", "Control": "\ue009", "Enter": "\ue007"}
+"""What WebDriver calls keys that type no letter (w3.org/TR/webdriver2, keyboard actions)."""
+PLACE = """((element) => {{
+    if (!element) return null;
+    element.scrollIntoView({{ block: "center" }});
+    const {{ x, y, width, height }} = element.getBoundingClientRect();
+    const place = [Math.round(x + {across} * width), Math.round(y + {down} * height)];
+    const met = document.elementFromPoint(...place);
+    return element.contains(met) ? place : null;
+}})({element})"""
+"""A point of an element, in CSS pixels of the window, once nothing lies over it."""
 
 
 class MissingError(Exception):
@@ -42,6 +57,11 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def as_picture(data: str) -> Image.Image:
+    """A PNG in base64, as both protocols send it."""
+    return Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
 
 
 class Engine:
@@ -65,14 +85,52 @@ class Engine:
         raise NotImplementedError
 
     def problems(self) -> list[str]:
-        """Errors of the page so far: what its console has said, and exceptions that nobody caught."""
+        """Errors of its pages so far: what their consoles have said, and exceptions that nobody caught."""
         raise NotImplementedError
 
-    def until(self, expression: str, seconds: float = ANSWER_SECONDS) -> Any:
-        """The value, once it is something."""
+    def reload(self) -> None:
+        """Load the page again, as F5 does."""
+        raise NotImplementedError
+
+    def act(self, *sources: Mapping[str, Any]) -> None:
+        """What keys and pointers do, as both protocols write it: w3.org/TR/webdriver2, actions."""
+        raise NotImplementedError
+
+    def picture(self) -> Image.Image:
+        """What the window shows."""
+        raise NotImplementedError
+
+    def press(self, *keys: str) -> None:
+        """Press these keys together: letters, or names of KEYS."""
+        values = [KEYS.get(key, key) for key in keys]
+        down = [{"type": "keyDown", "value": value} for value in values]
+        up = [{"type": "keyUp", "value": value} for value in reversed(values)]
+        self.act({"type": "key", "id": "keys", "actions": [*down, *up]})
+
+    def touch(self, element: str, across: float = 0.5, down: float = 0.5, pointer: str = "mouse") -> None:
+        """Press a `mouse` button or put down a finger (`touch`) on an element, a JavaScript expression, at shares of
+        its width and height from the upper left.
+        """
+        x, y = self.until(PLACE.format(element=element, across=across, down=down))
+        self._point(pointer, {"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0})
+
+    def lift(self, pointer: str = "mouse") -> None:
+        """Let go of the button, or take the finger away."""
+        self._point(pointer, {"type": "pointerUp", "button": 0})
+
+    def click(self, element: str) -> None:
+        """Click on the middle of an element."""
+        self.touch(element)
+        self.lift()
+
+    def _point(self, pointer: str, *actions: Mapping[str, Any]) -> None:
+        self.act({"type": "pointer", "id": pointer, "parameters": {"pointerType": pointer}, "actions": actions})
+
+    def until(self, wanted: str | Callable[[], Any], seconds: float = ANSWER_SECONDS) -> Any:
+        """The value of JavaScript, or of a call, once it is something."""
         over = time.monotonic() + seconds
-        while not (found := self.evaluate(expression)):
-            assert time.monotonic() < over, f"{expression} is {found!r} after {seconds:g} s; {self.problems()}"
+        while not (found := self.evaluate(wanted) if isinstance(wanted, str) else wanted()):
+            assert time.monotonic() < over, f"{wanted} is {found!r} after {seconds:g} s; {self.problems()}"
             time.sleep(0.3)
         return found
 
@@ -103,6 +161,7 @@ class Firefox(Engine):
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in (preferences or {}).items()]
         (profile / "user.js").write_text("\n".join(lines))
         command = [program, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
+        command.append("data:text/html,")  # with an empty page the address bar would have the focus, and keep it
         super().__init__(home, command, NO_LANGUAGE)
         address = self.wait_for(r"WebDriver BiDi listening on (ws://\S+)")
         self._line = websocket.create_connection(f"{address}/session", timeout=ANSWER_SECONDS, suppress_origin=True)
@@ -124,8 +183,16 @@ class Firefox(Engine):
                 return found
 
     def open(self, address: str) -> None:
-        self._ask("browsingContext.activate", context=self._context)  # or nothing in it has the focus
         self._ask("browsingContext.navigate", context=self._context, url=address, wait="complete")
+
+    def reload(self) -> None:
+        self._ask("browsingContext.reload", context=self._context, wait="complete")
+
+    def act(self, *sources: Mapping[str, Any]) -> None:
+        self._ask("input.performActions", context=self._context, actions=list(sources))
+
+    def picture(self) -> Image.Image:
+        return as_picture(self._ask("browsingContext.captureScreenshot", context=self._context)["data"])
 
     def evaluate(self, expression: str) -> Any:
         wanted = f"(async () => JSON.stringify(await ({expression})))()"
@@ -146,14 +213,17 @@ class Firefox(Engine):
 class WebKit(Engine):
     """MiniBrowser on a screen of its own (Xvfb), by WebDriver (w3.org/TR/webdriver2)."""
 
-    def __init__(self, home: Path):
+    def __init__(self, home: Path, variables: Mapping[str, str] | None = None):
+        """`variables` of its environment, such as JavaScriptCore's switches."""
         driver, screen = shutil.which("WebKitWebDriver"), shutil.which("xvfb-run")
         browsers = sorted(Path("/").glob(MINI_BROWSERS.lstrip("/")))
         if not (driver and screen and browsers):
             raise MissingError("no WebKitGTK: `make test-fronts` installs Debian's webkit2gtk-driver and xvfb")
+        self._heard: list[str] = []
         port = free_port()
         command = [screen, "--auto-servernum", "--server-args=-screen 0 1280x1000x24", driver, f"--port={port}"]
-        super().__init__(home, command, NO_LANGUAGE | {"GDK_BACKEND": "x11", "WEBKIT_DISABLE_COMPOSITING_MODE": "1"})
+        own = {"GDK_BACKEND": "x11", "WEBKIT_DISABLE_COMPOSITING_MODE": "1"}
+        super().__init__(home, command, {**NO_LANGUAGE, **own, **(variables or {})})
         self._base = f"http://127.0.0.1:{port}"
         options = {"binary": str(browsers[-1]), "args": ["--automation", "--private"]}
         capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
@@ -172,12 +242,28 @@ class WebKit(Engine):
     def _ask(self, method: str, path: str, **body: Any) -> Any:
         data = json.dumps(body).encode() if method == "POST" else None
         request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as problem:
+            problem.add_note(problem.read().decode(errors="replace"))  # which says more than a number
+            raise
 
     def open(self, address: str) -> None:
+        self.problems()
         self._ask("POST", "/url", url=address)
         self.evaluate(LISTEN)
+
+    def reload(self) -> None:
+        self.problems()
+        self._ask("POST", "/refresh")
+        self.evaluate(LISTEN)
+
+    def act(self, *sources: Mapping[str, Any]) -> None:
+        self._ask("POST", "/actions", actions=list(sources))
+
+    def picture(self) -> Image.Image:
+        return as_picture(self._ask("GET", "/screenshot"))
 
     def evaluate(self, expression: str) -> Any:
         wanted = f"(async () => JSON.stringify(await ({expression})))()"
@@ -187,7 +273,8 @@ class WebKit(Engine):
         return None if found is None else json.loads(found)
 
     def problems(self) -> list[str]:
-        return list(self.evaluate("window.dshqProblems ?? []"))
+        self._heard += self.evaluate("window.dshqProblems?.splice(0) ?? []")
+        return self._heard
 
 
 ENGINES: dict[str, Callable[[Path], Engine]] = {"firefox": Firefox, "webkit": WebKit}

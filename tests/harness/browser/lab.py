@@ -32,6 +32,14 @@ LAB_KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kerne
 """The kernel of the notebook in front, as JupyterLab's own JavaScript has it."""
 
 
+def write_notebook(file: Path, *cells: str) -> Path:
+    """Write a notebook of code cells. It names its kernel, or a front end would ask for one."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel}), file)
+    return file
+
+
 class LabServer:
     """`with LabServer(folder) as lab:` serves `folder/work`; `lab.url` and `lab.token` are how to reach it."""
 
@@ -117,14 +125,8 @@ class LabServer:
         return json.loads(body) if body else None
 
     def write_notebook(self, name: str, cells: list[str]) -> Path:
-        """Write `work/name` from code cells. It names its kernel, or Lab would open a dialog to ask for one."""
-        notebook = nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(source) for source in cells],
-            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-        )
-        path = self.work / name
-        nbformat.write(notebook, path)
-        return path
+        """Write `work/name` from code cells."""
+        return write_notebook(self.work / name, *cells)
 
     def folder(self, name: str) -> "LabServer":
         """The same server, seen from the folder `work/name`."""

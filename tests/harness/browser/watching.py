@@ -20,6 +20,26 @@ w
 
 TRAINED = 600  # seconds for the first new version on a busy machine that never compiled anything
 
+OUTSIDE = """root => {
+    const edge = root.getBoundingClientRect();
+    const seen = element => element.checkVisibility() && !element.closest(".unseen");
+    return [...root.querySelectorAll("*")].filter(seen).filter(element => {
+        const { left, right, width } = element.getBoundingClientRect();
+        return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
+    }).map(element => element.outerHTML.slice(0, 120));
+}"""
+"""What of a widget lies beside it: the markup of each, as JavaScript of its root."""
+OVERLAPS = """root => {
+    const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, .fps, button > *)")];
+    const shown = parts.filter(part => part.checkVisibility() && !part.closest(".unseen"));
+    const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
+    const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return shown.flatMap((part, k) => shown.slice(k + 1)
+        .filter(other => over(part.getBoundingClientRect(), other.getBoundingClientRect()))
+        .map(other => `${part.className} over ${other.className}`));
+}"""
+"""Which parts of the scoreboard lie over others, the same way."""
+
 Opened = TypeVar("Opened", NotebookPage, BarePage)
 
 
