@@ -81,7 +81,7 @@ def test_nothing_sticks_out_of_a_narrow_widget(engine: Engine, exported: Path):
 
 
 def test_fingers(tmp_path: Path, kernels: Kernels):
-    """Firefox's; WebKitGTK's WebDriver has none."""
+    """Firefox's; WebKitGTK's driver makes a mouse of them."""
     touches = {"dom.w3c_touch_events.enabled": 1}
     kernel = kernels.current()
     with started(lambda home: Firefox(home, touches), tmp_path / "firefox") as engine:
@@ -91,9 +91,10 @@ def test_fingers(tmp_path: Path, kernels: Kernels):
             widget = EngineWidget(engine)
             widget.plays()
             engine.touch(widget.control("match"), 0.5, 0.9, pointer="touch")
+            engine.lift("touch")
             stick = f"{widget.root}.querySelector('.touch-pad:not([hidden]) .stick')"
             engine.until(f"{stick}?.checkVisibility()")
-            engine.touch(stick, 0.5, 0.1, pointer="touch", lift=False)
+            engine.touch(stick, 0.5, 0.1, pointer="touch")
             engine.until(lambda: int(kernel.run(ACTION)) // 6 == 1)  # up
             engine.lift("touch")
             engine.until(lambda: int(kernel.run(ACTION)) == 0)

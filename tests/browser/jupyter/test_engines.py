@@ -19,6 +19,11 @@ pytestmark = pytest.mark.fronts
 MATCH = "from dshq_widget import DrillWidget\nw = DrillWidget(lesson='watch', seed=1, workers=0)\nw"
 OWN = LESSON + "\nv = DrillWidget(Mark, workers=0)\nv"
 
+HARMLESS = (
+    'TypeError: can\'t access property "schema"',  # Notebook 7's own, while it opens
+    "TypeError: NetworkError when attempting to fetch resource",  # a reload ended it, in Firefox's words
+)
+
 
 def plays_learns_and_comes_back(notebook: EngineNotebook) -> None:
     """What a person does with the first lesson, and then with a game of their own."""
@@ -43,7 +48,7 @@ def plays_learns_and_comes_back(notebook: EngineNotebook) -> None:
     own.plays()
     own.learns()
     own.stops()
-    assert engine.problems() == []
+    assert [problem for problem in engine.problems() if not problem.startswith(HARMLESS)] == []
 
 
 def test_in_jupyterlab(engine: Engine, lab: LabServer):
