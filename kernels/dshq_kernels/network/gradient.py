@@ -130,7 +130,7 @@ def largest_allowed(logits, n_actions, mask):
     return top
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def _correct_unit(logits, n_actions, action, log_prob, advantage, mask):
     """The network's log-probabilities of the chosen actions in place of those of the policy that played, and the
     advantages times the ratio of the two, cut off at 1; arguments: `_loss_unit`.
@@ -147,7 +147,7 @@ def _correct_unit(logits, n_actions, action, log_prob, advantage, mask):
     store(log_prob, newest)
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def _loss_unit(
     logits, slopes, width, n_actions, action, log_prob, value, advantage, target, mask, importance, scaling, hyper, sums
 ):

@@ -7,15 +7,13 @@ that they remember 0 and have no slope.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dshq_kernels.network.layers import GATES
 from dshq_kernels.simd.block import add_block, input_slope_block, play_block, weight_slope_block
 from dshq_kernels.simd.elementary import sigmoid, tanh
-from dshq_kernels.simd.vector import fma, load, peek_f32, store, transpose
+from dshq_kernels.simd.vector import compiled, fma, load, peek_f32, store, transpose
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def remember_lanes(sizes, places, source, target, memory):
     """One decision of two units of 16 games.
 
@@ -49,7 +47,7 @@ def remember_lanes(sizes, places, source, target, memory):
             store(target + k * 128 + 64, load(target + k * 128))
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def remember_rows(wide, units, recall, gates, given, cells, steps, length, begins, start):
     """`steps` decisions of 16 games, one after the other.
 
@@ -107,7 +105,7 @@ def remember_rows(wide, units, recall, gates, given, cells, steps, length, begin
                 store(given + here + k, o * tangent)
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def recall_slopes(wide, units, turned, gates, slopes, out, cells, carry, steps, length, begins, gradient):
     """Backpropagation through time (Werbos, 1990) of `remember_rows`.
 

@@ -162,7 +162,7 @@ def pair_sizes(plan):
     return plan[0, ITEMS], plan[0, OF_ITEM], plan[0, SPACES], plan[0, OF_SPACE], plan[0, TRAITS], plan[0, WIDTH]
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@compiled
 def in_front(plan, params, obs, features, scratch, chosen):
     """What the first dense layer reads where something stands in front of it, f32 `[n_in, 16]` at address `features`:
     its features, then the other observations. `scratch`: `front_units`; `chosen`: see `spread_lanes`.

@@ -30,8 +30,21 @@ intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing cont
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """`@njit` without the GIL, kept on disk (simd/kept.py)."""
-    return njit(nogil=True, error_model="numpy", cache=True)(function)
+    """`@njit` without the GIL, kept on disk (simd/kept.py), and compiled once for all callers: see `plain`."""
+    made = njit(nogil=True, error_model="numpy", cache=True)(function)
+    template = made.get_call_template
+    made.get_call_template = lambda args, kws: template([plain(kind) for kind in args], kws)
+    return made
+
+
+def plain(kind: Any) -> Any:
+    """The numba type that a compiled function takes for an argument: a constant's is that of any other number, and an
+    address is an int64. numba would compile the function again for a caller that passes 0, or an array's address.
+    """
+    kind = types.unliteral(kind)
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple([plain(part) for part in kind])
+    return types.int64 if kind == types.uint64 else kind
 
 
 _I1, _I32, _I64, _F32 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
