@@ -215,7 +215,7 @@ def share(folder: Path) -> None:
     (folder / "index.html").write_text(index(), encoding="utf-8")
     for name, source in SHARED.items():
         shutil.copyfile(source, folder / name)
-    with DrillWidget("bandit") as widget:
+    with DrillWidget("bandit", prepare=False) as widget:
         shared = {name: part for name, part in (widget.page_trainer() or {}).items() if name != "drill"}
     learner = f"globalThis.dshqLearner = {json.dumps(shared)};\n"
     (folder / LEARNER).write_text(learner, encoding="utf-8")

@@ -48,7 +48,7 @@ PATIENCE = 120  # seconds for such a moment
 
 def take(browser: Browser, name: str, policy: Path, page_file: Path, seed: int) -> Path:
     """One drill's picture."""
-    with DrillWidget(name, policy=policy, seed=seed) as widget:
+    with DrillWidget(name, policy=policy, seed=seed, prepare=False) as widget:
         widget.export_html(page_file)
     context = browser.new_context(viewport={"width": WIDTH + 2 * MARGIN, "height": 1000}, color_scheme="light")
     page = context.new_page()

@@ -143,7 +143,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
         with (
             outputs.written("--html", options.html),
             outputs.said_if_slow(waits),
-            DrillWidget(drill, policy=options.policy) as widget,
+            DrillWidget(drill, policy=options.policy, prepare=False) as widget,
         ):
             result["html"] = str(widget.export_html(options.html))
         if not options.json:

@@ -61,7 +61,8 @@ class DrillWidget(anywidget.AnyWidget):
     classroom, gpu), and settings of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms,
     action_repeat, renderer (auto, webgpu or canvas2d). `seed` seeds both the match and the training. `controls`
     names the panels to show, all by default; it can also be set later. `lesson` ("shaping") shows the panels of a
-    lesson. Raises ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence.
+    lesson. `prepare`: compile in the background what Train will need; False for a widget that never trains here.
+    Raises ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence.
     Running the same cell again closes its earlier widget if the front end reports cell ids; `save` still works on that
     widget.
     """
@@ -97,6 +98,7 @@ class DrillWidget(anywidget.AnyWidget):
         preset: str | None = None,
         controls: Iterable[str] | None = None,
         lesson: str | None = None,
+        prepare: bool = True,
         **keywords: Any,
     ) -> None:
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
@@ -174,7 +176,8 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
-        self._trainer.prepare()
+        if prepare:
+            self._trainer.prepare()
         self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)

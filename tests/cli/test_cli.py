@@ -240,6 +240,14 @@ def test_export_writes_a_page_and_onnx_at_once(tmp_path):
     assert (tmp_path / "bot.onnx").stat().st_size > 10_000
 
 
+def test_an_export_prepares_no_training(tmp_path, monkeypatch):
+    """A page never calls what a kernel trains with: half of an export's work on a fresh machine."""
+    prepared = []
+    monkeypatch.setattr(Trainer, "prepare", lambda self: prepared.append(self.drill.name))
+    answer("export", "ball:bronze", "--html", tmp_path / "match.html")
+    assert prepared == []
+
+
 def test_record_films_the_best_goal(tmp_path):
     image = pytest.importorskip("PIL.Image")
     said = answer(

@@ -25,10 +25,10 @@ def write_all(folder: Path) -> None:
     """Write `NAME.html`, a match of each drill that has learned nothing yet, and `RUNG.html` to play against."""
     folder.mkdir(parents=True)
     for name in drills:
-        with DrillWidget(name) as widget:
+        with DrillWidget(name, prepare=False) as widget:
             _write(widget, folder / f"{name}.html")
     for rung in RUNGS:
-        with DrillWidget(policy=rung, mode="human_vs_ai") as widget:
+        with DrillWidget(policy=rung, mode="human_vs_ai", prepare=False) as widget:
             _write(widget, folder / f"{rung}.html")
 
 
