@@ -9,8 +9,20 @@ from collections import Counter
 import pytest
 
 KERNELS = """
+from typing import NamedTuple
+
 import numpy as np
 from dshq_kernels.simd.vector import compiled
+
+
+class Named(NamedTuple):
+    number: int
+    array: np.ndarray
+
+
+@compiled
+def named(both):
+    return both.number + both.array[0]
 
 
 @compiled
@@ -20,6 +32,7 @@ def called(number, pair, array, flag):
 
 @compiled
 def caller(array, number):
+    named(Named(number, array))
     total = called(number, (number, number), array, number > 2)
     total += called(0, (1, 0), array, True)
     total += called(np.uint64(number), (array.ctypes.data, array.ctypes.data), array, False)

@@ -42,7 +42,7 @@ def plain(kind: Any) -> Any:
     address is an int64. numba would compile the function again for a caller that passes 0, or an array's address.
     """
     kind = types.unliteral(kind)
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, (types.Tuple, types.UniTuple)):  # a named tuple keeps its names
         return types.Tuple([plain(part) for part in kind])
     return types.int64 if kind == types.uint64 else kind
 
