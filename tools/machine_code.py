@@ -31,7 +31,8 @@ LEVELS = {"x86-64-v4": V4, "x86-64-v3": V3}
 """Levels of x86-64, the best first, and LLVM's names of their features (System V ABI, AMD64 supplement, 3.1.1)."""
 TUNING = {"x86-64-v4": ["-prefer-256-bit"]}
 """Vectors of 512 bits whole: measured faster (docs/LOG.md)."""
-DENSE, ONE_SIDE, GRID, PAIRS = "ball", "cartpole", "snake", "binpack"
+KINDS = ("ball", "binpack")
+"""Kernels are the same for every drill, but those of pairs, which only a network that judges pairs has."""
 OTHERS = {
     "gate": "territory",
     "spo": "maze",
@@ -51,23 +52,21 @@ def levels() -> list[str]:
 
 
 def fill(drills: Sequence[str]) -> None:
-    """Do with each drill what a person does first, so that numba keeps what that takes."""
+    """Do with one drill of each kind what a person does first, so that numba keeps what that takes."""
     from dshq_widget.algorithms import algorithms
     from dshq_widget.env.batch import Batch
     from dshq_widget.env.gym_envs import DrillVectorEnv
     from dshq_widget.training.trainer import Trainer
 
-    for name in drills:
-        batch = Batch(name, 32)
-        batch.step(batch.scripted("random"))
-        env = DrillVectorEnv(name, 32, autoreset="same_step")
-        env.reset(seed=0)
-        env.step(env.batch.scripted("random")[:, 0])
-    kinds = [name for name in (DENSE, ONE_SIDE, GRID, PAIRS) if name in drills] or drills[:1]
-    for name in kinds:
-        for workers in (0, 1):
-            with Trainer(name, workers=workers, **SHORT) as trainer:
-                trainer.train_for(updates=3, progress=False)
+    first, *others = [name for name in KINDS if name in drills] or drills[:1]
+    batch = Batch(first, 32)
+    batch.step(batch.scripted("random"))
+    env = DrillVectorEnv(first, 32, autoreset="same_step")
+    env.reset(seed=0)
+    env.step(env.batch.scripted("random")[:, 0])
+    for name, workers in ((first, 0), (first, 1), *((name, 0) for name in others)):
+        with Trainer(name, workers=workers, **SHORT) as trainer:
+            trainer.train_for(updates=3, progress=False)
     for algorithm, name in OTHERS.items():
         if name in drills and algorithm in algorithms:
             with Trainer(name, algorithm=algorithm) as trainer:
