@@ -18,6 +18,8 @@ import numpy as np
 from llvmlite import ir
 from numba import extending, njit
 from numba.core import cgutils, types
+from numba.core.types.containers import Tuple, UniTuple
+from numba.core.types.misc import unliteral
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
@@ -41,9 +43,9 @@ def plain(kind: Any) -> Any:
     """The numba type that a compiled function takes for an argument: a constant's is that of any other number, and an
     address is an int64. numba would compile the function again for a caller that passes 0, or an array's address.
     """
-    kind = types.unliteral(kind)
-    if isinstance(kind, (types.Tuple, types.UniTuple)):  # a named tuple keeps its names
-        return types.Tuple([plain(part) for part in kind])
+    kind = unliteral(kind)
+    if isinstance(kind, (Tuple, UniTuple)):  # a named tuple keeps its names
+        return Tuple([plain(part) for part in kind])
     return types.int64 if kind == types.uint64 else kind
 
 
