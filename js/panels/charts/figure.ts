@@ -167,7 +167,7 @@ export class Figure {
     return new (plotter())(
       {
         ...size,
-        padding: [6, 12, 0, 0],
+        padding: [6, 22, 0, 0], // half of "1.25M" at the right
         legend: { show: false },
         cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
         scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },

@@ -125,6 +125,16 @@ def test_a_lesson_shows_its_match(page: Page, place: str):
     assert page.get_by_role("heading", name="The same again").count() == 1
 
 
+@pytest.mark.parametrize("name", [PLAYED, "q-learning", "continuous"])
+def test_a_lesson_fits_a_narrow_window_and_formulas_stay_in_their_lines(page: Page, place: str, name: str):
+    page.goto(f"{place}lessons/{lesson(name).stem}.html")
+    formulas = page.locator(".math.inline")
+    placed = formulas.evaluate_all("all => all.map(one => getComputedStyle(one).float)")
+    assert set(placed) <= {"none"}
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
 def test_every_drill_lesson_and_public_name_has_its_page(built: Path):
     site = built / PATH
     missing = [name for name in drills if not (site / "drills" / f"{name}.html").is_file()]
