@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dshq_widget.cli import drill_argument
+from dshq_widget.contract.version import __version__
 from dshq_widget.drill.palette import PAINTS
 from dshq_widget.env import check
 
@@ -60,6 +61,22 @@ def test_each_attack_names_tests_that_are_there():
 def test_the_pictures_of_the_readme_are_there():
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
     assert [picture for picture in pictures if not (ROOT / picture).exists()] == []
+
+
+def test_the_wheel_that_they_name_is_that_of_this_version():
+    pages = [*DOCUMENTS, ROOT / "tools" / "site" / "pages" / "index.md"]
+    named = {name for page in pages for name in re.findall(r"dshq_widget-[\w.]+-[\w-]+\.whl", page.read_text())}
+    assert named == {f"dshq_widget-{__version__}-py3-none-any.whl"}
+
+
+def test_badges_lead_to_notebooks_that_are_there_and_to_one_address():
+    page = (ROOT / "docs" / "howto" / "colab.md").read_text()
+    badges = re.findall(r"https://[\w.]+(?:/v2/gh|/github)/([\w-]+/[\w.-]+)/[\w/.?=]*?(notebooks/\w+\.ipynb)\)", page)
+    assert len(badges) == 2 and len({address for address, _ in badges}) == 1
+    assert [path for _, path in badges if not (ROOT / path).exists()] == []
+    assert f"github.com/{badges[0][0]}/releases/download/v{__version__}/dshq_widget-{__version__}-" in page
+    elsewhere = [path for path in ALL if "OWNER/REPOSITORY" in path.read_text() and path.name != "colab.md"]
+    assert elsewhere == []
 
 
 def test_the_page_of_the_rules_names_every_paint():
