@@ -1,20 +1,25 @@
 """Writes the lessons' notebooks, `notebooks/NN_name.ipynb`, from their texts, `notebooks/source/NN_name.md`.
 
-The texts are jupytext's. `python -m tools.notebooks`, after every change of a text; a test holds them equal. Notebooks
-have no outputs, and a cell's id is its place, so that a small change is a small difference.
+The texts are jupytext's. `python -m tools.notebooks`, after every change of a text or a still; a test holds them equal.
+The only output is the still (`tools/stills.py`) of the first match. A cell's id is its place, so that a small change is
+a small difference.
 """
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import jupytext
 import nbformat
 
+from dshq_widget.widget.still import SENTENCE
 from tools import quotes
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 SOURCE = FOLDER / "source"
+STILLS = Path(__file__).parent.parent / "docs" / "images" / "lessons"
+ALT = "A saved picture of this lesson's match"
 
 
 def texts() -> list[Path]:
@@ -27,8 +32,13 @@ def notebook_of(text: Path) -> Path:
     return FOLDER / f"{text.stem}.ipynb"
 
 
+def still_of(text: Path) -> Path:
+    """The picture of a lesson's match, by the number of its text; `python -m tools.stills` takes it."""
+    return STILLS / f"{text.stem[:2]}.png"
+
+
 def notebook(text: str) -> nbformat.NotebookNode:
-    """The notebook of a lesson's text; its notes for the tests (`tools/quotes.py`) are left out."""
+    """The notebook of a lesson's text, without outputs; its notes for the tests (`tools/quotes.py`) are left out."""
     made = jupytext.reads(quotes.without(text), fmt="md")
     made.nbformat, made.nbformat_minor = 4, 5
     made.metadata = {
@@ -40,15 +50,37 @@ def notebook(text: str) -> nbformat.NotebookNode:
     return made
 
 
-def written(text: str) -> str:
-    """The same as the text of its file."""
-    return nbformat.writes(notebook(text)) + "\n"
+def widget_cell(made: nbformat.NotebookNode) -> int:
+    """Place in `made.cells` of the first cell that makes a match. Raises ValueError where none does."""
+    for place, cell in enumerate(made.cells):
+        if cell.cell_type == "code" and "DrillWidget(" in cell.source:
+            return place
+    raise ValueError("wanted a cell with DrillWidget(...) in the lesson, got none: every lesson shows a match")
+
+
+def outputs(png: bytes) -> list[nbformat.NotebookNode]:
+    """What the notebook keeps of a match: its picture, which needs no trust, and what to do. Running the cell replaces
+    both.
+    """
+    picture = {"image/png": base64.b64encode(png).decode(), "text/plain": ALT}
+    return [
+        nbformat.v4.new_output("display_data", picture, metadata={"image/png": {"alt": ALT}}),
+        nbformat.v4.new_output("display_data", {"text/html": f"<p>{SENTENCE}</p>", "text/plain": SENTENCE}),
+    ]
+
+
+def written(text: Path) -> str:
+    """What the file of a text's notebook says, with the lesson's still once it was taken."""
+    made, still = notebook(text.read_text(encoding="utf-8")), still_of(text)
+    if still.exists():
+        made.cells[widget_cell(made)].outputs = outputs(still.read_bytes())
+    return nbformat.writes(made) + "\n"
 
 
 def main() -> None:
     for path in texts():
         target = notebook_of(path)
-        made = written(path.read_text(encoding="utf-8"))
+        made = written(path)
         if not target.exists() or target.read_text(encoding="utf-8") != made:
             target.write_text(made, encoding="utf-8")
             print(target)

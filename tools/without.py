@@ -49,7 +49,8 @@ class Feature:
 def lesson(stem: str, module: str, checks: str = "dshq_widget/lessons/checks") -> list[str]:
     """The files of a lesson. `checks`: the folder of its checks, "" where the feature's own has them."""
     folders = filter(None, (checks, "tests/lessons/answers", "tests/lessons/attempts"))
-    return [f"notebooks/{stem}.ipynb", f"notebooks/source/{stem}.md", *(f"{folder}/{module}.py" for folder in folders)]
+    own = [f"notebooks/{stem}.ipynb", f"notebooks/source/{stem}.md", f"docs/images/lessons/{stem[:2]}.png"]
+    return [*own, *(f"{folder}/{module}.py" for folder in folders)]
 
 
 PACKAGED = "dshq_widget/algorithms/__init__.py"

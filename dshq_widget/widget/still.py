@@ -16,6 +16,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.picture import TAG, Painter
 from dshq_widget.gyms.environment import Environment
 
+SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
 WIDTH = 480  # pixels
 STYLE = "display: block; width: 100%; max-width: 480px; border-radius: 8px"
 
@@ -30,7 +31,7 @@ def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) ->
         return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
     source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
     picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
-    return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
+    return f"{picture}<p>{SENTENCE}</p>"
 
 
 def plain_scene(drill: CompiledDrill, seed: int = 0, state: bytes | None = None) -> NDArray[np.float32]:

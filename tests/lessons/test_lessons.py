@@ -84,7 +84,7 @@ def test_run_all_ends_with_the_match_in_view_and_stops_nothing(text: Path, tmp_p
 @lessons
 def test_the_notebook_is_its_text(text: Path):
     stored = notebook_of(text).read_text(encoding="utf-8")
-    assert stored == written(text.read_text(encoding="utf-8")), "run `python -m tools.notebooks`"
+    assert stored == written(text), "run `python -m tools.notebooks`"
 
 
 @lessons
