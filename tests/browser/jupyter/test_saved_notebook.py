@@ -1,12 +1,14 @@
 """What stands in a notebook that is opened again, with JupyterLab's own settings: it does not save widgets."""
 
 import json
+import shutil
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage
+from tools.notebooks import notebook_of, texts
 
 pytestmark = pytest.mark.browser
 
@@ -60,6 +62,28 @@ def test_with_a_fresh_kernel_a_picture_of_the_match_stands_there(request, lab: L
     assert kept == saved["cells"][0]["outputs"][0]["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
     again.close()
     assert again.console_errors == []
+
+
+def test_a_lesson_shows_its_still_until_its_cell_has_run(plain_chromium, lab: LabServer):
+    """Nobody has signed it: a picture of its own type needs no trust."""
+    lesson = notebook_of(texts()[0])
+    shutil.copy(lesson, lab.work)
+    opened = NotebookPage(lab, plain_chromium, lesson.name)
+    still = opened.page.locator(".jp-OutputArea-output img")
+    still.wait_for(timeout=60_000)
+    assert still.evaluate(DRAWN) > 16
+    opened.page.get_by_text(SENTENCE).wait_for()
+    opened.page.evaluate(
+        """() => {
+            const { content } = window.jupyterapp.shell.currentWidget;
+            content.activeCellIndex = content.widgets.findIndex((cell) => cell.model.type === "code");
+        }"""
+    )
+    opened.command("notebook:run-cell")
+    opened.widget().wait_number("tick", lambda tick: tick > 0)
+    assert still.count() == 0 and opened.page.get_by_text(SENTENCE).count() == 0
+    opened.close()
+    assert opened.console_errors == []
 
 
 @pytest.mark.slow
