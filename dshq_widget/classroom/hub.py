@@ -31,14 +31,17 @@ class OfHub(HubOAuthenticated):
         teaches = self.settings["instructors"] in (model.get("groups") or [])
         return User(model["name"], bool(model.get("admin")) or teaches)
 
-    def check_xsrf_cookie(self) -> None:
-        """Only a token that the hub knows stands for its sender. With any other header the hub falls back to the
-        cookie, which the pages of a student's own server could use: they are of the same origin.
+    @property
+    def by_token(self) -> bool:
+        """Whether the hub knows the token in the header. With any other header it falls back to the cookie, which the
+        pages of a student's own server could use: they are of the same origin.
         """
-        if not hasattr(self, "_cached_hub_user"):  # tornado calls it before `prepare`, which calls it again
-            return
-        if not getattr(self, "_token_authenticated", False):
-            web.RequestHandler.check_xsrf_cookie(self)
+        return getattr(self, "_token_authenticated", False)
+
+    def check_xsrf_cookie(self) -> None:
+        """The hub's own check: its tokens are signed and of one session, so that nobody else can set one."""
+        if hasattr(self, "_cached_hub_user"):  # tornado calls it before `prepare`, which calls it again
+            super().check_xsrf_cookie()
 
 
 def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:

@@ -10,7 +10,7 @@ import gzip
 import http.client
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.round_html import RoundHtml, first_blocks
+from dshq_widget.classroom.sender import host_of, is_foreign
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User, commitment
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -114,8 +115,21 @@ class Page(web.RequestHandler):
             raise web.HTTPError(401, reason="Missing token: send the header 'Authorization: token TOKEN'")
         return super().get_login_url()
 
+    def prepare(self) -> Awaitable[None] | None:
+        """Refuse what a browser sends for somebody else's page."""
+        own = self.settings["public_url"]
+        if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
+            reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
+            raise web.HTTPError(403, reason=reason)
+        return None
+
+    @property
+    def by_token(self) -> bool:
+        """Whether a token in a header says whose request it is: a browser adds none by itself."""
+        return self.bearer() is not None
+
     def check_xsrf_cookie(self) -> None:
-        if self.bearer() is None:  # a browser adds no such header by itself
+        if not self.by_token:
             super().check_xsrf_cookie()
 
     @property
@@ -195,6 +209,7 @@ class Submit(Home):
     async def prepare(self) -> None:
         """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
+        super().prepare()
         if self.request.method != "POST":
             raise web.HTTPError(405)
         user = self.current_user

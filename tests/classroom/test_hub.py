@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tornado import httpserver, netutil, web
 from dshq_widget.classroom.store import Store
 from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
 
+PLACE = "/services/league/"
 SCOPE = "access:services!service=league"
 PEOPLE = {
     "t-ada": {"name": "ada", "kind": "user", "admin": False, "groups": [], "scopes": [SCOPE]},
@@ -66,7 +69,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "JUPYTERHUB_API_TOKEN": "the service's own",
         "JUPYTERHUB_BASE_URL": "/",
         "JUPYTERHUB_CLIENT_ID": "service-league",
-        "JUPYTERHUB_SERVICE_PREFIX": "/services/league/",
+        "JUPYTERHUB_SERVICE_PREFIX": PLACE,
         "JUPYTERHUB_OAUTH_CALLBACK_URL": "/services/league/oauth_callback",
         "JUPYTERHUB_OAUTH_ACCESS_SCOPES": json.dumps([SCOPE]),
     }.items():
@@ -84,11 +87,10 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
     store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)
-    place = "/services/league/"
-    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
+    with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
 
         def status(token: str, path: str, method: str = "GET", body: bytes | None = None) -> int:
-            return Person(service.port).ask(method, place + path, body, Authorization=f"token {token}")[0]
+            return Person(service.port).ask(method, PLACE + path, body, Authorization=f"token {token}")[0]
 
         assert [status(token, f"round/{number}") for token in ("t-ada", "t-prof", "t-root")] == [200] * 3
         assert [status(token, "teach") for token in ("t-ada", "t-prof", "t-root")] == [403, 200, 200]
@@ -97,46 +99,100 @@ def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
         assert status("t-eve", "submit", "POST", policy_bytes(0)) == 401
         assert store.received(number) == {"ada": 1}
 
-        code, headers, _ = Person(service.port).ask("GET", place)
+        code, headers, _ = Person(service.port).ask("GET", PLACE)
         assert code == 302 and headers["Location"].startswith("/hub/api/oauth2/authorize?")
         assert "client_id=service-league" in headers["Location"] and "state=" in headers["Location"]
-        assert Person(service.port).ask("POST", place + "submit", policy_bytes(0))[0] == 403
-        assert Person(service.port).ask("GET", place + "login")[0] == 404
+        assert Person(service.port).ask("POST", PLACE + "submit", policy_bytes(0))[0] == 403
+        assert Person(service.port).ask("GET", PLACE + "login")[0] == 404
         assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
     store.close_connections()
 
 
-def test_a_header_that_means_nothing_does_not_stand_for_a_form(hub: None, tmp_path: Path):
-    """A page on a student's own server is of the same origin: it can add a header, and the browser adds the cookie."""
+OWN = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document", "Sec_Fetch_Site": "same-origin"}
+"""What a browser says of a form on the league's own page, and of a link there."""
+
+
+@pytest.fixture
+def teacher(hub: None, tmp_path: Path) -> Iterator[tuple[Person, Store]]:
+    """An instructor's browser that is logged in at the hub, and the league's database."""
     store = Store(f"sqlite:///{tmp_path}/league.db")
-    place = "/services/league/"
-    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
-        teacher = Person(service.port)
-        teacher.cookies["service-league"] = web.create_signed_value(
-            store.cookie_secret(), "service-league", "t-prof"
-        ).decode()
-        assert teacher.ask("GET", place + "teach", Sec_Fetch_Mode="navigate")[0] == 200
-        junk = {"Authorization": "token junk", "Sec_Fetch_Mode": "cors", "Sec_Fetch_Site": "same-origin"}
-        assert teacher.ask("GET", place + "teach", **junk)[0] != 200
-        form = {"Content_Type": "application/x-www-form-urlencoded", **junk}
-        assert teacher.ask("POST", place + "teach/open", b"drill=ball&title=x&blocks=1", **form)[0] in (401, 403)
-        assert store.rounds() == []
+    with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
+        person = Person(service.port)
+        name = "service-league"
+        person.cookies[name] = web.create_signed_value(store.cookie_secret(), name, "t-prof").decode()
+        yield person, store
     store.close_connections()
+
+
+def test_a_header_that_means_nothing_does_not_stand_for_a_form(teacher: tuple[Person, Store]):
+    """A page on a student's own server is of the same origin: it can add a header, and the browser adds the cookie."""
+    person, store = teacher
+    assert person.ask("GET", PLACE + "teach", Sec_Fetch_Mode="navigate")[0] == 200
+    junk = {"Authorization": "token junk", "Sec_Fetch_Mode": "cors", "Sec_Fetch_Site": "same-origin"}
+    assert person.ask("GET", PLACE + "teach", **junk)[0] != 200
+    form = {"Content_Type": "application/x-www-form-urlencoded", **junk}
+    assert person.ask("POST", PLACE + "teach/open", b"drill=ball&title=x&blocks=1", **form)[0] in (401, 403)
+    assert store.rounds() == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {**OWN, "Sec_Fetch_Site": "same-site", "Origin": "https://ben.hub.example"},
+        {"Sec_Fetch_Mode": "cors", "Sec_Fetch_Site": "same-origin", "X_XSRFToken": "evil"},
+        {},  # over plain http a browser says nothing of it
+    ],
+)
+def test_a_cookie_that_a_students_page_has_set_is_no_token(teacher: tuple[Person, Store], said: dict[str, str]):
+    """Every host of a domain can set a cookie for all of them."""
+    person, store = teacher
+    assert person.ask("GET", PLACE + "teach", **OWN)[0] == 200
+    person.cookies[" _xsrf"] = "evil"  # a second one, for the hub's whole domain
+    body = urllib.parse.urlencode({"_xsrf": "evil", "drill": "ball", "blocks": 1, "title": "forged"}).encode()
+    form = {"Content_Type": "application/x-www-form-urlencoded", **said}
+    assert person.ask("POST", PLACE + "teach/open", body, **form)[0] in (401, 403)
+    assert store.rounds() == []
+
+
+def test_forms_of_the_leagues_own_page_are_taken_behind_a_hub(teacher: tuple[Person, Store]):
+    person, store = teacher
+    opened = {"drill": "ball", "blocks": 1, "title": "real", "anchor": ["random"]}
+    assert person.fill_in(PLACE + "teach/open", PLACE + "teach", **opened)[0] == 302
+    found = re.search(rf'action="({PLACE}submit[^"]+)"', person.get(PLACE))
+    assert found
+    form = b'--x\r\nContent-Disposition: form-data; name="policy"; filename="a.dshq"\r\n\r\n%s\r\n--x--\r\n'
+    kind = "multipart/form-data; boundary=x"
+    place = found[1].replace("&amp;", "&")
+    assert person.ask("POST", place, form % policy_bytes(0), Content_Type=kind, **OWN)[0] == 200
+    assert [store.received(row.id) for row in store.rounds()] == [{"prof": 1}]
+
+
+@pytest.mark.parametrize("mode", ["cors", "no-cors", "same-origin"])
+def test_a_students_page_cannot_read_what_the_instructor_sees(teacher: tuple[Person, Store], mode: str):
+    """On a hub without subdomains it is of the same origin; the token stands on each of the league's pages."""
+    person, store = teacher
+    number = open_round(store)
+    assert person.ask("GET", PLACE + "teach", **OWN)[0] == 200
+    said = {"Sec_Fetch_Mode": mode, "Sec_Fetch_Dest": "empty", "Sec_Fetch_Site": "same-origin"}
+    for path in ("", "teach", "student?name=ada", f"round/{number}.csv"):
+        status, _, text = person.ask("GET", PLACE + path, **said)
+        assert status in (302, 401, 403) and 'name="_xsrf"' not in text, path
+    framed = {**OWN, "Sec_Fetch_Dest": "iframe"}
+    assert person.ask("GET", PLACE + "teach", **framed)[0] == 403
 
 
 def test_others_are_answered_while_the_hub_is_asked(hub: None, tmp_path: Path):
     """Each token that nobody knows costs a question; they are free to make."""
     store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)
-    place = "/services/league/"
-    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
+    with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
         for method, path, body in (("GET", "", None), ("POST", "submit", policy_bytes(0))):
             ASKED.clear()
             OVER.clear()
             waiting, slow = [], f"token slow {method}"
             ask = threading.Thread(
                 target=lambda m=method, p=path, b=body, t=slow, w=waiting: w.append(
-                    Person(service.port).ask(m, place + p, b, Authorization=t)[0]
+                    Person(service.port).ask(m, PLACE + p, b, Authorization=t)[0]
                 )
             )
             ask.start()
@@ -145,7 +201,7 @@ def test_others_are_answered_while_the_hub_is_asked(hub: None, tmp_path: Path):
                 found: list[int] = []
                 other = threading.Thread(
                     target=lambda f=found: f.append(
-                        Person(service.port).ask("GET", f"{place}round/{number}", Authorization="token t-ada")[0]
+                        Person(service.port).ask("GET", f"{PLACE}round/{number}", Authorization="token t-ada")[0]
                     )
                 )
                 other.start()

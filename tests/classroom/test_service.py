@@ -93,6 +93,48 @@ def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
     assert "HttpOnly" in cookies and "SameSite=Lax" in cookies
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"Origin": "https://hub.example", "Sec_Fetch_Site": "same-site"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Origin": "http://hub.example"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "null"},
+    ],
+)
+def test_nor_with_a_token_that_they_have_set(service: Service, store: Store, said: dict[str, str]):
+    """Every host of a domain can set a cookie for all of them."""
+    teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
+    teacher.cookies["_xsrf"] = "evil"
+    body = urllib.parse.urlencode({"_xsrf": "evil", "names": "mallory", "instructor": "yes"}).encode()
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    assert teacher.ask("POST", "/teach/students", body, **form, **said)[0] == 403
+    assert teacher.ask("POST", "/submit?_xsrf=evil", policy_bytes(0), **said)[0] == 403
+    assert teacher.ask("POST", "/login", body, **form, **said)[0] == 403
+    assert store.names() == []
+    assert teacher.ask("GET", "/teach", Sec_Fetch_Mode="cors", Sec_Fetch_Site="same-origin")[0] == 403
+
+
+def test_forms_of_the_leagues_own_page_and_programs_with_a_token_are_answered(store: Store):
+    token = store.issue_token("ms frizzle", instructor=True)
+    number = open_round(store)
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    for public in ("", "https://League.example:443/"):
+        with Service(store, public_url=public) as service:
+            origin = "https://league.example" if public else service.url
+            for said in ({"Origin": origin}, {"Sec_Fetch_Site": "same-origin"}, {"Sec_Fetch_Site": "none"}, {}):
+                teacher = Person(service.port).log_in(token)
+                xsrf = urllib.parse.quote(teacher.cookies["_xsrf"])
+                body = f"_xsrf={xsrf}&names=ada".encode()
+                assert teacher.ask("POST", "/teach/students", body, **form, **said)[0] == 200
+                assert teacher.ask("POST", f"/submit?_xsrf={xsrf}", policy_bytes(0), **said)[0] == 200
+            script = {"Origin": "https://elsewhere.example", "Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "cors"}
+            bearer = {"Authorization": f"token {token}", **script}
+            assert Person(service.port).ask("POST", "/submit", policy_bytes(0), **bearer)[0] == 200
+            assert Person(service.port).ask("GET", f"/round/{number}", **bearer)[0] == 200
+
+
 def test_no_page_may_frame_the_leagues_or_read_a_window_that_it_has_opened(service: Service, store: Store):
     """On a hub without subdomains the pages of students' own servers are of the same origin."""
     teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
