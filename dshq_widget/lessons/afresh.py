@@ -3,10 +3,11 @@
 A check runs where the answer is. In a notebook that is the student's own kernel, and one line in any cell, such as
 `lessons.check = ...`, gives full points. So the grader starts a process for the answers alone: it runs the cells of the
 package's own notebook with the answers in place of the exercises, and, after each answer, puts back what the answer has
-changed (guarded.py) before the check looks at it. Who reads the source of the checks still finds how to pass them, and
-what an answer does while its check calls it is not undone before that check has ended.
+changed (guarded.py) before the check looks at it. An answer that reaches out of its lesson is not run (reach.py). Who
+reads the source of the checks still finds how to pass them, and what an answer does while its check calls it is not
+undone before that check has ended.
 
-    python -m dshq_widget.lessons.afresh < ANSWERS     {"lesson": name, "answers": [source, ...], "word": a secret}
+    python -m dshq_widget.lessons.afresh < ASKED     two lines: {"lesson": name, "answers": [source, ...]}, a secret
 """
 
 from __future__ import annotations
@@ -15,26 +16,18 @@ import ast
 import importlib
 import json
 import os
-import re
 import secrets
 import subprocess
-import sys
+import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.lessons.guarded import guarded
+from dshq_widget.lessons.reach import reached
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
 
-_NAMES = (
-    *("_getframe", "currentframe", "f_back", "f_locals", "f_globals", "tb_frame", "gi_frame", "get_objects"),
-    *("get_referrers", "settrace", "setprofile", "ctypes", "inspect", "_exit"),
-)
-REACHES = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b|/proc/")
-"""What an answer would reach the check's own process with: its word, and the descriptor that its result goes to. No
-exercise needs any of them. Who hides the names (`getattr` and text put together) still gets there.
-"""
 SECONDS = 900.0
 """For a lesson, on a busy machine that never compiled anything."""
 
@@ -46,24 +39,42 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
     exercises = sum("exercise" in tags for tags, _ in _cells(name))
     if len(answers) > exercises:
         raise ValueError(f"lesson {name!r} has {exercises} exercises, got {len(answers)} answers")
-    named = [", ".join(sorted(set(REACHES.findall(answer)))) for answer in answers]
-    answers = ["" if names else answer for answer, names in zip(answers, named, strict=True)]
+    lesson_cells = [source for _, source in _cells(name)]
+    unread = [_unread(answer, lesson_cells) for answer in answers]
     word = secrets.token_hex(16)
-    asked = json.dumps({"lesson": name, "answers": list(answers), "word": word})
+    asked = {"lesson": name, "answers": ["" if why else answer for answer, why in zip(answers, unread, strict=True)]}
     command = own_python("-m", "dshq_widget.lessons.afresh")
     try:
-        done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=seconds)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": seconds, "cwd": folder}
+            done = subprocess.run(command, input=f"{json.dumps(asked)}\n{word}\n", **how)
     except subprocess.TimeoutExpired:
         return [f"the check took longer than {seconds:g} s"] * len(answers)
-    found = [line.removeprefix(word) for line in done.stdout.splitlines() if line.startswith(word)]
-    if len(found) != 1:
+    lacks = _result(done, word)
+    if len(lacks) != len(answers):
         last = " ".join(done.stderr.split())[-300:]
         return [f"the process of the check ended without a result: {last}"] * len(answers)
-    lacks = json.loads(found[0])
-    return [
-        f"somebody has to read it: it names {names}" if names else lack
-        for lack, names in zip(lacks, named, strict=True)
-    ]
+    return [why or lack for lack, why in zip(lacks, unread, strict=True)]
+
+
+def _unread(answer: str, lesson_cells: list[str]) -> str:
+    """Why an answer is not run, "" if it is."""
+    try:
+        names = reached(answer, lesson_cells)
+    except (SyntaxError, ValueError) as error:  # the second of a NUL
+        return f"the answer ended with {type(error).__name__}: {error}"
+    return f"somebody has to read it: it names {', '.join(names)}" if names else ""
+
+
+def _result(done: subprocess.CompletedProcess[str], word: str) -> list[str]:
+    """What a process that ended as it should has written, and nothing else; else none."""
+    if done.returncode != 0 or not done.stdout.startswith(word):
+        return []
+    try:
+        found = json.loads(done.stdout.removeprefix(word))
+    except ValueError:
+        return []
+    return found if isinstance(found, list) and all(isinstance(lack, str) for lack in found) else []
 
 
 def _cells(name: str) -> list[tuple[list[str], str]]:
@@ -86,6 +97,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if len(found) == len(answers):
             break
         if "exercise" in tags:
+            if source.startswith("%%"):  # the file that the answer changes
+                shell.run_cell(source)
             with guarded():
                 ran = shell.run_cell(left.pop(0))
             if not ran.success:
@@ -109,14 +122,17 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
 
 
 def main() -> None:
-    """Read what is asked from stdin; the last line of stdout is the secret word and the result as JSON."""
-    asked = json.loads(sys.stdin.read())
-    output = os.dup(1)
+    """Read what is asked from stdin; stdout gets the secret word and the result as JSON. The word is not read before
+    all answers have been checked, and then stands in no variable.
+    """
+    asking, output = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)  # what cells print is not the result
-    folder = Path.cwd()
-    found = _run(asked["lesson"], asked["answers"])
-    os.chdir(folder)
-    os.write(output, f"{asked['word']}{json.dumps(found)}\n".encode())
+    with open(asking, "rb", buffering=0, closefd=False) as line:  # not a byte more than the line
+        asked = json.loads(line.readline())
+    found = json.dumps(_run(asked["lesson"], asked["answers"]))
+    os.write(output, os.read(asking, 1000).strip() + found.encode())
     os._exit(0)  # what the lesson has started ends with this process
 
 

@@ -1,5 +1,6 @@
 """Grades: one line of monkeypatching earns nothing, a right answer keeps its points."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -8,10 +9,11 @@ import numpy as np
 import pytest
 
 import dshq_widget.lessons as L
-from dshq_widget.lessons import LESSONS, Verdict, afresh
+from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh
 from dshq_widget.lessons.checks import bandit
 from dshq_widget.lessons.grading import Afresh
 from dshq_widget.lessons.guarded import guarded
+from dshq_widget.lessons.reach import reached
 from tests.harness.notebook_reader import answers
 from tools.instructor import assignments
 from tools.instructor.lessons import Material
@@ -66,29 +68,94 @@ def test_one_line_of_monkeypatching_earns_nothing(cheat: str):
     assert lack
 
 
-STACK = """
-import json, os, sys
-frame = sys._getframe()
-while frame and "asked" not in frame.f_locals:
-    frame = frame.f_back
-if frame:
-    told = frame.f_locals
-    os.write(told["output"], (told["asked"]["word"] + json.dumps(["", ""]) + "\\n").encode())
-    os._exit(0)
+WALK = """
+import traceback, os, re, signal
+for frame in traceback.StackSummary.extract(traceback.walk_stack(None), capture_locals=True):
+    told = frame.locals or {}
+    word = re.search("'word': '([0-9a-f]{32})'", told.get("asked", ""))
+    if word and "output" in told:
+        os.write(int(told["output"]), (word[1] + '["", ""]\\n').encode())
+        os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_an_answer_that_reaches_into_the_check_is_left_to_somebody_and_the_others_are_checked():
-    first, second = afresh.missing(LESSON.name, [RIGHT, STACK])
-    assert first == "" and second == "somebody has to read it: it names _exit, _getframe, f_back, f_locals"
+def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_others_are_checked():
+    first, second = afresh.missing(LESSON.name, [RIGHT, WALK])
+    assert first == "" and second.startswith("somebody has to read it: it names locals, os, re")
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        ("import os.path", ["os.path"]),
+        ("from dshq_widget.lessons.checks import bandit", ["dshq_widget.lessons.checks"]),
+        ("import dshq_widget\nfrom dshq_widget.lessons import afresh\nafresh.subprocess", ["subprocess"]),
+        ("from dshq_widget.lessons import os", ["os"]),
+        ("x = open('a'), eval('1'), exec('1'), __import__('os')", ["__import__", "eval", "exec", "open"]),
+        ("__builtins__['ev' + 'al']", ["__builtins__"]),
+        ("(lambda: 0).__globals__", ["__globals__"]),
+        ("match 0:\n    case object(__class__=found):\n        pass", ["__class__"]),
+        ("getattr(np, 'o' + 's')", ["getattr"]),
+        ("'{0.gi_frame.f_back}'.format(x for x in ())", ["f_back", "gi_frame"]),
+        ("np.fromfile('/dev' + '/fd/0'), np.ones(1).tofile('/proc/1')", ["/proc/", "fromfile", "tofile"]),
+        ("raise SystemExit", ["SystemExit"]),
+        (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
+        ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
+    ],
+)
+def test_what_an_answer_names(answer: str, names: list[str]):
+    assert reached(answer, [source for _, source in afresh._cells(LESSON.name)]) == names
+
+
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
+def test_nobody_has_to_read_what_lessons_ask_for(lesson: Lesson):
+    cells = afresh._cells(lesson.name)
+    starts = [source for tags, source in cells if "exercise" in tags]
+    for answer in [*answers(lesson), *starts]:
+        assert reached(answer, [source for _, source in cells]) == [], answer
+
+
+def test_shell_commands_and_magics_are_no_answer():
+    assert (
+        afresh.missing(LESSON.name, ["!true", "%pwd"])
+        == ["the answer ended with SyntaxError: invalid syntax (<unknown>, line 1)"] * 2
+    )
+
+
+FRAMES = """
+import re, traceback
+seen = str([(frame.f_locals, frame.f_globals) for frame, _ in traceback.walk_stack(None)])
+assert "'asked'" in seen
+raise ValueError(re.findall(r"\\b[0-9a-f]{32}\\b", seen))
+"""
+
+
+def test_no_frame_has_the_word_while_an_answer_runs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])  # as if it had hidden its names
+    assert afresh.missing(LESSON.name, [FRAMES]) == ["the answer ended with ValueError: []"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "found"),
+    [
+        (0, 'word["", "lacks"]', ["", "lacks"]),
+        (-9, 'word[""]', []),
+        (1, 'word[""]', []),
+        (0, 'word[""]\nword["lacks"]', []),
+        (0, 'before\nword[""]', []),
+        (0, "word[1]", []),
+        (0, "word{}", []),
+        (0, "", []),
+    ],
+)
+def test_a_result_is_all_that_a_process_says_which_ends_as_it_should(code: int, said: str, found: list[str]):
+    assert afresh._result(subprocess.CompletedProcess([], code, said, ""), "word") == found
 
 
 def test_too_many_answers_and_a_process_that_never_ends():
     with pytest.raises(ValueError, match="has 4 exercises, got 5 answers"):
         afresh.missing(LESSON.name, [RIGHT] * 5)
-    assert afresh.missing(LESSON.name, ["import time; time.sleep(600)"], seconds=8.0) == [
-        "the check took longer than 8 s"
-    ]
+    assert afresh.missing(LESSON.name, ["while True: pass"], seconds=8.0) == ["the check took longer than 8 s"]
 
 
 def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monkeypatch: pytest.MonkeyPatch):
