@@ -200,6 +200,12 @@ class Algorithm:
     """
     played: PlayedByProcess | None = None
     """None: the page plays the network that is published."""
+    memory: Callable[[GameSpec, TrainConfig, Any], float] = field(
+        default_factory=lambda: imported("dshq_widget.learning.fitting:rollout_bytes")
+    )
+    """`memory(spec, config, settings)`: about how many bytes a run with these settings takes, of what grows with them.
+    More than this machine has free is refused at the start, and for a page more than half of it.
+    """
     prepare: Callable[[Game, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 

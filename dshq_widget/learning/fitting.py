@@ -11,8 +11,9 @@ from collections.abc import Collection
 
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.contract.game_spec import GameSpec
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import most_workers
 from dshq_widget.runtime.machine import Machine
 
@@ -95,3 +96,12 @@ def sample_bytes(spec: GameSpec, games: int, length: int, memory: int = 0) -> in
     """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
     units = games // LANES * length * spec.sides
     return 4 * Samples.floats(units, *Samples.sizes(spec, memory, length))
+
+
+def rollout_bytes(spec: GameSpec, config: TrainConfig, section: object = None) -> float:
+    """Memory of one rollout, of the games' states and of the network with its gradient and Adam's moments, in bytes:
+    `Algorithm.memory` of what learns from rollouts.
+    """
+    states = 4 * spec.words * config.num_envs if isinstance(spec, DrillSpec) else 0
+    network = 4 * 4 * PolicySpec.for_config(spec, config).floats
+    return sample_bytes(spec, config.num_envs, config.rollout_length, config.memory) + states + network

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,6 +81,12 @@ class RunConfig:
         if isinstance(self._drill, Environment):
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
+
+    def changed(self, hyper: Mapping[str, Any]) -> RunConfig:
+        """A copy with other settings; raises ConfigError as `change` does."""
+        copied = copy.copy(self)
+        copied.change(hyper)
+        return copied
 
     def take(self, saved: Checkpoint, name: str) -> None:
         """The settings of a file called `name` in place of these, its algorithm's own included; raises CheckpointError,

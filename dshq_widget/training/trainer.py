@@ -32,6 +32,7 @@ from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.league_policy import of_league
 from dshq_widget.training.listeners import Listeners
 from dshq_widget.training.readings import Readings
+from dshq_widget.training.room import check_room
 from dshq_widget.training.run_config import RunConfig
 from dshq_widget.training.run_control import STOP_SECONDS, RunControl
 from dshq_widget.training.run_files import RunFiles
@@ -324,6 +325,11 @@ class Trainer(Readings, Callbacks):
             self._status.set("idle", "not started")
         self._notify()
 
+    def run_config(self, values: Mapping[str, Any]) -> RunConfig:
+        """The settings as they would be with these; changes nothing. Raises ConfigError if one is wrong."""
+        with self._lock:
+            return self._config.changed(values)
+
     def set_hyper(self, **values: Any) -> None:
         """Change hyper-parameters, also while training. Raises ConfigError and changes nothing if one is wrong.
 
@@ -568,6 +574,8 @@ class Trainer(Readings, Callbacks):
             "acting": self._latest.offset,
             **self._engine,
         }
+        if self.engine == "local":
+            check_room(self._algorithm, drill.spec, config, section)
         memory = self._latest.memory()
         start = self._brought or self._algorithm.start_on(self.engine)
         return start(drill, config, memory, job, self._on_message, self._on_exit)

@@ -1,29 +1,34 @@
-"""How many processes a page may ask for: each costs memory, and a page may be anybody's."""
+"""What a page may ask for: processes and memory cost, and a page may be anybody's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.contract import settings
-from dshq_widget.contract.setting import parse_value
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.runtime import budget
+from dshq_widget.training.room import check_room
+from dshq_widget.training.trainer import Trainer
 
 LEAST_COPIES = 16
 """Copies of an environment that any page may ask for."""
+SHARE = 1 / 2
+"""Of the memory that is free (assumed: the rest is for the notebook, and for others)."""
 
 
-def affordable(values: Mapping[str, Any], now: Mapping[str, Any], copies: bool) -> dict[str, Any]:
+def affordable(values: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
     """A page's settings, as they are. Raises ValueError for more rollout processes than memory is planned for and than
-    there are `now`, and for more copies of an environment, where these may have processes of their own (`copies`).
-    Whoever writes Python may choose more.
+    there are now, for more copies of an environment, which may have processes of their own, and for what fills more
+    than half of the free memory. Whoever writes Python may choose more.
     """
-    least = {"workers": 0} | ({"num_envs": LEAST_COPIES} if copies else {})
-    for given, value in values.items():
-        key = str(given).replace("-", "_")
-        if key not in least:
-            continue
-        most = max(budget.most_workers(budget.memory_limit()), least[key], now[key])
-        if parse_value(key, value, settings.FIELDS[key]) > most:
-            raise ValueError(f"{key}: a page may ask for {most} at most, got {value!r:.60}; set more in Python")
+    now, then = trainer.config, trainer.run_config(values)
+    least = {"workers": 0} | ({"num_envs": LEAST_COPIES} if isinstance(trainer.drill, Environment) else {})
+    for key, few in least.items():
+        most = max(budget.most_workers(budget.memory_limit()), few, getattr(now, key))
+        if (asked := getattr(then.values, key)) > most:
+            raise ValueError(f"{key}: a page may ask for {most} at most, got {asked!r:.60}; set more in Python")
+    try:
+        check_room(then.algorithm, trainer.drill.spec, then.values, then.section, SHARE)
+    except MemoryError as error:
+        raise ValueError(str(error)) from None
     return dict(values)

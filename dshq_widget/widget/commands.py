@@ -9,7 +9,6 @@ from typing import Any
 
 from dshq_widget.contract import messages, protocol
 from dshq_widget.drill import own_reward
-from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.trainer import Trainer
@@ -98,8 +97,7 @@ class Commands:
 
     def _settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a page's, whose cost is bounded."""
-        trainer = self._trainer
-        return affordable(values, trainer.config.to_json(), copies=isinstance(trainer.drill, Environment))
+        return affordable(values, self._trainer)
 
     def send_history(self) -> None:
         """The curves so far, in the place of all that the page has."""

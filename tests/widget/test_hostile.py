@@ -118,7 +118,7 @@ def test_numbers_of_any_size_in_any_place_harm_nothing(victim):
 
 def test_a_page_cannot_ask_for_processes_without_end(victim, monkeypatch):
     """Each costs memory; in Python one may have them."""
-    monkeypatch.setattr(budget, "memory_limit", lambda: 2e9)
+    monkeypatch.setattr(budget, "memory_limit", lambda *_: 2e9)
     most = budget.most_workers(2e9)
     for kind, content in (("SET_HYPER", {"key": "workers", "value": 256}), ("START_TRAINING", {"workers": "256"})):
         victim.comm.say({"type": kind, **content})
@@ -127,10 +127,39 @@ def test_a_page_cannot_ask_for_processes_without_end(victim, monkeypatch):
     victim.comm.say({"type": "SET_HYPER", "key": "workers", "value": most})
     assert_answers(victim)
     assert victim._trainer.config.workers == most
-    for now, copies, wanted in ((16, True, 16), (64, True, 64), (16, False, 65536)):
-        assert affordable({"num-envs": wanted}, {"num_envs": now}, copies) == {"num-envs": wanted}
-    with pytest.raises(ValueError, match="at most"):
-        affordable({"num-envs": 65536}, {"num_envs": 16}, copies=True)
+
+
+@pytest.mark.parametrize("key", ["num-envs", "num_envs"])
+def test_a_page_may_ask_for_few_copies_of_an_environment(monkeypatch, key):
+    monkeypatch.setattr(budget, "memory_limit", lambda *_: 2e9)
+    with Untrained("gym:tests.harness.games.gym_worlds:Easy-v0") as trainer:
+        assert affordable({key: 16}, trainer) == {key: 16}
+        with pytest.raises(ValueError, match="a page may ask for 16 at most, got 64"):
+            affordable({key: 64}, trainer)
+        trainer.set_hyper(num_envs=64)
+        assert affordable({key: 64}, trainer) == {key: 64}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "values", "asked"),
+    [
+        ("ppo", {"num_envs": 65536, "rollout_length": 1024}, "17.7"),
+        ("ppo", {"rollout_length": 4096, "memory": 512, "num_envs": 16384}, "18.4"),
+        ("spo", {"spo.replay_buffer_size": 10_000_000}, "4.36"),
+        ("spo", {"spo": {"num_particles": 4096, "replay_buffer_size": 4_000_000}}, "198"),
+        ("dreamer", {"dreamer.ring": 100_000_000}, "146"),
+        ("dreamer", {"dreamer": {"sequence": 1024, "batch": 1024}}, "435"),
+    ],
+)
+def test_a_page_asks_for_no_more_memory_than_half_of_what_is_free(monkeypatch, algorithm, values, asked):
+    monkeypatch.setattr(budget, "memory_available", lambda: 4e9)
+    with Untrained("ball", algorithm=algorithm) as trainer:
+        assert affordable({"num_envs": 65536}, trainer) if algorithm == "ppo" else affordable({"seed": 2}, trainer)
+        sentence = (
+            f"need {asked} GB of memory or more, and 4 GB are free, of which a page may ask for 2 GB: lower num_envs"
+        )
+        with pytest.raises(ValueError, match=sentence):
+            affordable(values, trainer)
 
 
 def assert_answers(victim):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, PlayedByProcess, one_process
 from dshq_widget.algorithms.dreamer.metrics import METRICS
-from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats, suits
+from dshq_widget.algorithms.dreamer.model.sizes import FRAME_BYTES, SIZES, acting_floats, suits, update_floats
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import GameSpec
@@ -36,6 +36,12 @@ def needs() -> None:
 def floats(spec: GameSpec, settings: DreamerSettings) -> int:
     """See `PlayedByProcess`."""
     return acting_floats(SIZES[settings.size], spec.n_actions)
+
+
+def memory(spec: GameSpec, config: TrainConfig, settings: DreamerSettings) -> float:
+    """See `Algorithm.memory`."""
+    update = update_floats(SIZES[settings.size], settings.batch * settings.sequence, settings.starts, settings.horizon)
+    return FRAME_BYTES * settings.ring + 4 * 4 * floats(spec, settings) + 4 * update
 
 
 def evaluate(
@@ -88,6 +94,7 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
+    memory=memory,
     suits=suits,
     evaluate=evaluate,
     played=PlayedByProcess("dshq_widget.algorithms.dreamer.show.process:run", floats, needs),

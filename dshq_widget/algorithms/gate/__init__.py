@@ -14,6 +14,7 @@ from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.learning import saved_state
 
 if TYPE_CHECKING:
+    from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
 
@@ -88,6 +89,12 @@ CURVES = (
     ),
 )
 
+
+def memory(spec: GameSpec, config: TrainConfig, settings: GateSettings) -> float:
+    """See `Algorithm.memory`: a decision in the buffer (experience.py) takes 209 bytes."""
+    return 209.0 * settings.buffer_capacity
+
+
 ALGORITHM = Algorithm(
     "gate",
     one_process("dshq_widget.algorithms.gate.run:run"),
@@ -100,6 +107,7 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
+    memory=memory,
     evaluate=evaluate,
     suits=suits,
     tensors={

@@ -10,7 +10,9 @@ from dshq_widget.algorithms.spo.metrics import METRICS
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
+from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.learning import saved_state
+from dshq_widget.runtime.budget import MOST_THREADS
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -43,6 +45,17 @@ def searches(saved: Checkpoint) -> dict[str, Any]:
     if duals is not None and not DUALS(duals, saved.weights.size):
         raise ValueError(f"its train.spo.duals, {duals.dtype} of shape {duals.shape}, is not what a run saves")
     return settings.search(0.0 if duals is None else softplus(float(duals[0, 0])))
+
+
+def memory(spec: GameSpec, config: TrainConfig, settings: SpoSettings) -> float:
+    """See `Algorithm.memory`: the replay with the observations behind episodes that ran out of time (replay.py), and
+    what a thread keeps of a tile's particles (dshq_kernels/search).
+    """
+    assert isinstance(spec, DrillSpec), spec
+    obs, words = 4 * spec.n_obs, 4 * -(-spec.n_actions // 32) * spec.masked
+    replay = settings.replay_buffer_size * (2 * obs + words + 20 + 12 * settings.num_particles)
+    particle = 8 * spec.words + 2 * obs + 8 * sum(config.hidden_sizes)
+    return replay + 16 * settings.num_particles * (12 * config.num_envs / 16 + MOST_THREADS * particle)
 
 
 ADDED = "when search decides, beside the policy alone. Should rise."
@@ -85,6 +98,7 @@ ALGORITHM = Algorithm(
     curves=CURVES,
     summary=summary,
     searches=searches,
+    memory=memory,
     tensors={
         "train.spo.target": saved_state.weights(),
         "train.spo.duals": DUALS,

@@ -23,6 +23,9 @@ BINS = 255
 STRIDE = 8
 """Steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
 
+FRAME_BYTES = 1457
+"""Of a frame in the ring, with what arrives with it (pixels/ring.py)."""
+
 
 @dataclass(frozen=True)
 class Size:
@@ -87,6 +90,19 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
     rssm = _dense(wide + n_actions, size.hidden) + gru + prior + posterior + size.deter
     heads = [(size.predictors, BINS), (size.predictors, 1), (size.behaviour, n_actions)]
     return encoder + decoder + rssm + sum(_head(latent, size.units, layers, n_out) for layers, n_out in heads)
+
+
+def update_floats(size: Size, frames: int, starts: int, horizon: int, pixels: int = 72 * 80) -> int:
+    """About how many floats an update holds: of each replayed frame the pictures between encoder and decoder, of each
+    imagined state its latent and the heads' layers, both three times: with their slopes, and once more while they are
+    made (assumed).
+    """
+    between, channels, left = 0, size.depth, pixels
+    for stride in size.strides:
+        left //= stride**2
+        between, channels = between + channels * left, 2 * channels
+    state = 4 * size.latent + size.units * 2 * (size.predictors + size.behaviour) + 2 * BINS
+    return 3 * (frames * (2 * between + 3 * pixels) + (starts or frames) * (horizon + 1) * state)
 
 
 def _dense(n_in: int, n_out: int) -> int:

@@ -1,0 +1,24 @@
+"""Whether what a run keeps in memory fits into this machine."""
+
+from __future__ import annotations
+
+from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.contract.game_spec import GameSpec
+from dshq_widget.contract.sections import Section
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.runtime import budget
+
+
+def check_room(
+    algorithm: Algorithm, spec: GameSpec, config: TrainConfig, section: Section | None, share: float = 1.0
+) -> None:
+    """Raises MemoryError for settings with which a run takes more than a share of what is free now."""
+    need = algorithm.memory(algorithm.shaped(spec, section), config, section)
+    free = budget.memory_available()
+    if need > share * free:
+        own = "" if section is None else f", or settings of {algorithm.name}"
+        part = "" if share == 1 else f", of which a page may ask for {share * free / 1e9:.3g} GB"
+        raise MemoryError(
+            f"these settings need {need / 1e9:.3g} GB of memory or more, and {free / 1e9:.3g} GB are free{part}: lower "
+            f"num_envs or rollout_length{own}"
+        )
