@@ -69,6 +69,8 @@ MEANINGS = {
 """Key -> what it says, for the document and the help of `dshq train`."""
 SHARED = ("autosave_seconds", "evaluate_seconds")
 """Settings that may stand in `run`, too: they say nothing about what is learned."""
+HERE = ("local", "page")
+"""Engines on which nothing leaves this machine."""
 BUDGETS = ("seconds", "updates", "agent_steps")
 RUN_ALIASES = {"num_updates": "updates", "task_id": "drill"}
 """Other spellings of keys of `run`; they may stand in `training_core`, too."""
@@ -132,6 +134,8 @@ def reaches(path: str | os.PathLike[str], run: Mapping[str, Any]) -> dict[str, s
             found[key] = f"runs the Python code of {name}"
     if run.get("ray_address"):
         found["ray_address"] = f"joins the Ray cluster at {run['ray_address']}"
+    if run.get("engine", "local") not in HERE:  # also without an address: Ray finds one by itself
+        found["engine"] = f"plays elsewhere, on the engine {run['engine']}"
     if run.get("track"):
         found["track"] = f"sends metrics to {without_secrets(run['track'])}"
     for key in ("out", "log_dir"):

@@ -2,9 +2,11 @@
 
 import importlib.metadata
 import importlib.util
+import os
 import socket
 import subprocess
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -137,6 +139,60 @@ def test_a_cluster_that_does_not_answer_a_stranger_is_refused_in_a_sentence(monk
     monkeypatch.setattr(connection.subprocess, "run", slow)
     with pytest.raises(ConnectionError, match="did not answer within 60 s somebody who has no token"):
         connection._asks_for_a_token("10.0.0.5:6379")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked, in its order, of a cluster that listens, and serves whoever asks."""
+    said = []
+    ray = ModuleType("ray")
+    ray.init = lambda address, **_: said.append(("token", address))
+    ray.shutdown = lambda: None
+    ray.exceptions = SimpleNamespace(RayError=OSError)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+    def probed(command, *, env, **_):
+        assert not any(name.startswith("RAY_AUTH_TOKEN") for name in env)
+        said.append(("stranger", command[-1]))
+        return SimpleNamespace(returncode=0, stdout="", stderr="")
+
+    monkeypatch.setattr(connection.subprocess, "run", probed)
+    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "secret")
+    return said
+
+
+@pytest.mark.parametrize("how", ["argument", "variable", "here"])
+def test_a_cluster_is_asked_whether_it_takes_strangers_before_it_gets_the_token(how, asked, tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        address = f"127.0.0.1:{head.getsockname()[1]}"
+        monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+        (tmp_path / "ray").mkdir()
+        (tmp_path / "ray" / "ray_current_cluster").write_text(address)
+        if how == "variable":
+            monkeypatch.setenv("RAY_ADDRESS", address)
+        given = address if how == "argument" else ""
+        with pytest.raises(ConnectionError, match="serves everybody"), connected(given):
+            pass
+        assert asked == [("stranger", address)]
+        monkeypatch.setattr(connection, "_asks_for_a_token", lambda address: asked.append(("again", address)))
+        with connected(given):
+            assert asked[1:] == [("again", address), ("token", address)] and os.environ["RAY_ADDRESS"] == address
+
+
+def test_a_cluster_that_another_user_names_gets_no_token(asked, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(ConnectionError, match="there is no .*ray_current_cluster; start one"), connected(""):
+        pass
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("10.0.0.1:6379")
+    os.chown(tmp_path / "ray" / "ray_current_cluster", 12345, -1) if os.geteuid() == 0 else monkeypatch.setattr(
+        os, "geteuid", lambda: 12345
+    )
+    with pytest.raises(ConnectionError, match="is another user's"), connected(""):
+        pass
+    assert asked == []
 
 
 def test_a_learner_that_leaves_the_cluster_may_be_silent():

@@ -53,6 +53,7 @@ REACHING = {
     "drill: bot.dshq\n  drill_file: mine.py": ("runs the Python code of", "--drill"),
     "drill: gym:mine:Easy-v0": ("runs the Python code of gym:mine:Easy-v0", "gym:mine:Easy-v0"),
     "drill: ball\n  engine: ray\n  ray_address: far:1": ("joins the Ray cluster at far:1", "--ray-address far:1"),
+    "drill: ball\n  engine: ray": ("plays elsewhere, on the engine ray", "--engine ray"),
     "drill: ball\n  track: mlflow:http://ada:secret@far": ("sends metrics to mlflow:http://far", "--track WHERE"),
     "drill: ball\n  out: ../bot.dshq": ("writes to", "--out"),
     "drill: ball\n  log_dir: /etc/dshq": ("writes to /etc/dshq, outside its folder", "--log-dir /etc/dshq"),

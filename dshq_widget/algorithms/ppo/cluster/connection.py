@@ -34,10 +34,11 @@ def connected(address: str) -> Iterator[Any]:
     refuses the token or asks for none, or if others can read the token here.
     """
     _own_token()
-    address = address or os.environ.get("RAY_ADDRESS") or HERE
-    if address != HERE:
-        _answers(address)
-    os.environ["RAY_AUTH_MODE"] = "token"  # Ray reads it when it is imported.
+    wanted = address or os.environ.get("RAY_ADDRESS") or HERE
+    address = _head_here() if wanted == HERE else wanted
+    _answers(address)
+    _asks_for_a_token(address)  # before it is sent one
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_ADDRESS": address}  # Ray reads them, and prefers this address.
     import ray
 
     try:
@@ -45,7 +46,6 @@ def connected(address: str) -> Iterator[Any]:
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"{_wanted(address)}: {_reason(error)}") from error
     try:
-        _asks_for_a_token(ray.get_runtime_context().gcs_address)
         yield ray
     finally:
         ray.shutdown()
@@ -62,6 +62,23 @@ def _own_token() -> None:
         return
     if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
         raise ConnectionError(f"wanted a token that nobody else can read, got {str(path)!r}: `chmod 600` it ({GUIDE})")
+
+
+def _head_here() -> str:
+    """The head of the cluster that this machine is a node of, as `ray start` wrote it down. Raises ConnectionError if
+    it wrote nothing, or if another user may have.
+    """
+    path = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray", "ray_current_cluster")
+    try:
+        owner, address = path.stat().st_uid, path.read_text().strip()
+    except (OSError, UnicodeError) as error:
+        raise ConnectionError(f"{_wanted(HERE)}: there is no {path}; {START}") from error
+    if hasattr(os, "geteuid") and owner not in (0, os.geteuid()):
+        raise ConnectionError(
+            f"{_wanted(HERE)}: {path} is another user's, whose cluster would get your token; if it is yours to use, "
+            f"name it with ray_address=HOST:PORT ({GUIDE})"
+        )
+    return address
 
 
 def _wanted(address: str) -> str:
