@@ -35,6 +35,8 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 WATCH_SECONDS = 0.5
 NICENESS = 10
 OUTBOX_BYTES = 1 << 20
+WAITING_BYTES = 1 << 20
+"""Commands that may wait for the main loop; what comes then stays with the parent, which counts it."""
 FLUSH_SECONDS = 2.0
 ORPHANED = 3  # exit status
 
@@ -52,8 +54,9 @@ class Channel:
         self._outbox = Outbox(io.FileIO(messages, "w"), lambda: os._exit(ORPHANED))
         self._parent = processes.Parent(parent)
         self._inbox = bytearray(unread)
-        self._commands: deque[dict[str, Any]] = deque()
-        self._arrived = threading.Event()
+        self._commands: deque[tuple[int, dict[str, Any]]] = deque()  # bytes, and the command
+        self._came = self._gone = 0  # bytes, each counted by one thread
+        self._arrived, self._taken = threading.Event(), threading.Event()
         self._closed = False
         self._progress = 0
         self._take_lines()
@@ -87,7 +90,10 @@ class Channel:
             self._arrived.wait(min(left, WATCH_SECONDS))
             self._progress += 1
         self._arrived.clear()
-        return [self._commands.popleft() for _ in range(len(self._commands))]
+        found = [self._commands.popleft() for _ in range(len(self._commands))]
+        self._gone += sum(nbytes for nbytes, _ in found)
+        self._taken.set()
+        return [command for _, command in found]
 
     def flush(self) -> None:
         """Wait, 2 s at most, until everything has been sent to the parent."""
@@ -97,6 +103,9 @@ class Channel:
         while received := os.read(STDIN, 1 << 16):
             self._inbox += received
             self._take_lines()
+            while self._came - self._gone > WAITING_BYTES:
+                self._taken.wait()
+                self._taken.clear()
         os._exit(ORPHANED)
 
     def _watch(self) -> None:
@@ -113,7 +122,8 @@ class Channel:
             if command["type"] == "STOP":
                 self._closed = True
             else:
-                self._commands.append(command)
+                self._came += len(line)
+                self._commands.append((len(line), command))
         if lines:
             self._arrived.set()
 

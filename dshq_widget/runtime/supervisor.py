@@ -36,6 +36,7 @@ SILENT_SECONDS = 3.0  # six missed beats
 TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
+STOP = b'{"type":"STOP"}\n'
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 KILLED = -9
@@ -165,7 +166,7 @@ class Child:
             return
         term = time.monotonic() + timeout
         if not self._stopping:
-            self._run.queue(b'{"type":"STOP"}\n')
+            self._run.queue(STOP)
         elif len(self._forces) < 2 or self._forces[0][0] <= term:  # it is ending at least as fast
             return
         self._stopping = True
@@ -235,6 +236,7 @@ class _Run:
         self._on_message = on_message
         self._beaten = False
         self._partial = bytearray()  # of a message
+        self._drops = False  # commands, since too many wait
         places = {name: [block.where, block.nbytes] for name, block in blocks.items()}
         self.process = processes.start(
             ["-P", "-m", "dshq_widget.runtime.process", role, str(os.getpid())],
@@ -269,10 +271,11 @@ class _Run:
         return "running" if self.progress else "starting"
 
     def queue(self, line: bytes) -> None:
-        if self._commands.waiting + len(line) > INBOX_BYTES:
-            log.error(
-                "process %d does not read its commands; a command of %d bytes was dropped", self.process.pid, len(line)
-            )
+        """Send a command, unless too much waits already; STOP is always sent."""
+        if line != STOP and self._commands.waiting + len(line) > INBOX_BYTES:
+            if not self._drops:
+                log.error("process %d does not read its commands; more of them are dropped", self.process.pid)
+            self._drops = True
             return
         self._commands.put(line)
 

@@ -366,13 +366,18 @@ def _has_place(state: Any, key: Any) -> bool:
     return isinstance(state, list) and type(key) is int and 0 <= key < len(state)
 
 
-def snapshot(value: Any) -> dict[str, Any] | None:
-    """The page's snapshot of its match, checked and copied; raises ValueError."""
+def snapshot(value: Any, sizes: Mapping[str, int]) -> dict[str, Any] | None:
+    """The page's snapshot of its match, checked and copied; raises ValueError. `sizes`: bytes of a state, by the hash
+    of its rules.
+    """
     if value is None:
         return None
     state = value.get("state") if isinstance(value, dict) else None
     if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
         raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
+    rules = value.get("rules_hash")
+    if isinstance(rules, str) and memoryview(state).nbytes != sizes.get(rules, memoryview(state).nbytes):
+        raise ValueError(f"a snapshot of these rules needs a state of {sizes[rules]} bytes")
     memory = value.get("memory", b"")
     if not isinstance(memory, (bytes, bytearray, memoryview)) or memoryview(memory).nbytes > MEMORY_BYTES_MAX:
         raise ValueError(f"a snapshot needs a memory of at most {MEMORY_BYTES_MAX} bytes, or none")

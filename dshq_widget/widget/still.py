@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import importlib.util
+import logging
 import struct
 import zlib
 
@@ -20,16 +21,25 @@ SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
 WIDTH = 480  # pixels
 STYLE = "display: block; width: 100%; max-width: 480px; border-radius: 8px"
 
+log = logging.getLogger("dshq_widget")
+
 
 def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) -> str:
     """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB.
 
-    An environment has no rules to draw by: the sentence alone.
+    An environment has no rules to draw by, and of a page's state the rules may make what cannot be drawn: the sentence
+    alone.
     """
     title = html.escape(str(drill.spec.title))
+    without = f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
     if isinstance(drill, Environment):
-        return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
-    source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
+        return without
+    try:
+        pixels = _pixels(drill, seed, state)
+    except Exception:  # it is the author's code, and the widget is shown all the same
+        log.warning("%s has no picture", drill.name, exc_info=True)
+        return without
+    source = base64.b64encode(_png(pixels)).decode()
     picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
     return f"{picture}<p>{SENTENCE}</p>"
 

@@ -510,11 +510,11 @@ class TestRefusals:
 
     def test_the_page_keeps_what_is_remembered(self):
         kept = {"state": b"12", "tick": 3, "memory": memoryview(b"3456")}
-        assert page_protocol.snapshot(kept) == {"state": b"12", "tick": 3, "memory": b"3456"}
-        assert "memory" not in page_protocol.snapshot({"state": b"12"})
+        assert page_protocol.snapshot(kept, {}) == {"state": b"12", "tick": 3, "memory": b"3456"}
+        assert "memory" not in page_protocol.snapshot({"state": b"12"}, {})
         for wrong in ("text", b"0" * 9000, None):
             with pytest.raises(ValueError, match="a memory of at most 8192 bytes, or none"):
-                page_protocol.snapshot({"state": b"12", "memory": wrong})
+                page_protocol.snapshot({"state": b"12", "memory": wrong}, {})
 
     def test_files(self, tmp_path):
         config = of_drill(LAMP.spec)

@@ -214,6 +214,24 @@ def test_a_child_that_hears_nothing_is_ended_by_force(supervisor, ears):
     assert ears.ended().status == -signal.SIGKILL
 
 
+def test_what_waits_for_a_busy_child_is_counted_and_no_more_than_that_is_kept(supervisor, ears, monkeypatch, caplog):
+    """A page may ask faster than a process answers."""
+    monkeypatch.setattr(supervisor_module, "INBOX_BYTES", 4 << 20)
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    child.send({"type": "SLEEP", "seconds": 8})
+    line = {"type": "PRINT", "text": "x" * 100_000}
+    for _ in range(200):  # 20 MB: 4 here, 1 there, and what the pipe holds
+        child.send(line)
+    until(lambda: "does not read its commands" in caplog.text, "a full queue")
+    assert caplog.text.count("does not read its commands") == 1
+    time.sleep(1)
+    assert child._run._commands.waiting > 2 << 20, "it stays here"
+    child.stop(timeout=PATIENCE)
+    assert child.join(PATIENCE)
+    assert ears.ended().status == 0, "it hears STOP behind all that, and ends in order"
+
+
 def test_a_stopped_child_is_flagged_and_holds_nobody_up(supervisor, ears):
     other = Ears()
     child = supervisor.start(PROBE, **ears.callbacks)

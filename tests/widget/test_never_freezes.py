@@ -184,7 +184,7 @@ def test_lines_without_end_keep_neither_traits_nor_frames_from_the_page():
 
 def inbox(execute) -> Inbox:
     """One whose messages are HELLOs, of no widget."""
-    return Inbox(None, Sender(print, print), None, execute, print, Fence(print))
+    return Inbox(None, Sender(print, print), None, execute, print, Fence(print), dict)
 
 
 def test_pages_that_send_without_end_leave_a_turn_to_what_is_sent_to_them():

@@ -81,6 +81,19 @@ def test_the_output_carries_a_picture_of_the_match_as_it_stands():
         assert np.array_equal(picture(data["text/html"]), painted(seed=3))
 
 
+def test_a_state_that_cannot_be_drawn_keeps_no_widget_from_being_shown(caplog):
+    with DrillWidget(seed=3) as widget:
+        for state in (b"abcd", bytes(4 * 36)):
+            widget._inbox._take_snapshot({"state": state, "rules_hash": BALL.rules_hash})
+            assert widget.snapshot is None and "needs a state of 140 bytes" in caplog.text
+        widget._inbox._take_snapshot({"state": bytes(140), "rules_hash": BALL.rules_hash})
+        widget._inbox._take_snapshot({"state": b"of another drill", "rules_hash": "another"})
+        assert widget.snapshot["rules_hash"] == "another"
+        widget.set_trait("snapshot", {"state": b"abcd", "rules_hash": BALL.rules_hash})
+        data, _ = widget._repr_mimebundle_()
+        assert data[VIEW] and data["text/html"] == f"<p>{SENTENCE}</p>" and "has no picture" in caplog.text
+
+
 def test_a_shape_without_a_colour_is_left_out():
     html = still(compile_drill(Plain), 0, None)
     assert SENTENCE in html and picture(html).shape[1] == 480
