@@ -15,6 +15,8 @@ from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.policy import checkpoint
 
 SECONDS = 60.0
+MOST_BYTES, MOST_LETTERS = 1 << 16, 1000
+"""Of an answer, and of what is shown of it."""
 
 
 def is_open(to: str) -> bool:
@@ -42,15 +44,17 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     request = urllib.request.Request(f"{to.rstrip('/')}/submit", content, headers, method="POST")
     try:
         with urllib.request.build_opener(_NoRedirects).open(request, timeout=SECONDS) as answer:
-            found = json.load(answer)
+            found = json.loads(answer.read(MOST_BYTES))
         if not isinstance(found, dict) or not {"submission", "round", "title", "digest"} <= set(found):
             raise ValueError("the answer is not one of a league")
-        return found
+        return {key: _printable(value) if isinstance(value, str) else value for key, value in found.items()}
     except urllib.error.HTTPError as error:
-        raise LeagueError(f"the league rejected it: {_reason(error)}") from error
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        with error:  # the rest of it is not read
+            raise LeagueError(f"the league rejected it: {_reason(error)}") from error
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error
+        said = _printable(getattr(reason, "strerror", None) or reason)
+        raise LeagueError(f"no answer from {to!r}: {said}") from error
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -68,6 +72,11 @@ def bare(saved: checkpoint.Checkpoint) -> bytes:
 def _reason(error: urllib.error.HTTPError) -> str:
     """The league's message, or the proxy's."""
     try:
-        return str(json.load(error)["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"{error.code} {error.reason}"
+        return _printable(json.loads(error.read(MOST_BYTES))["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return _printable(f"{error.code} {error.reason}")
+
+
+def _printable(text: Any) -> str:
+    """What somebody else's server says, for a terminal: a short line without control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:MOST_LETTERS])

@@ -22,7 +22,7 @@ FIRST = np.eye(1, 16, dtype=np.uint8)
 
 def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
     """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
-    format, or one with missing decisions.
+    format, one with missing decisions, or of more ticks than its decisions and pauses last.
     """
     game, spec = drill.game(), drill.spec
     if (given := recording.get("format", REPLAY_FORMAT)) != REPLAY_FORMAT:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import hmac
 import html
+import logging
 import secrets
 import socket
 import threading
@@ -53,6 +54,7 @@ POLICY = (
 )
 """The page's content security policy: its own code, in workers too, and rules, which are functions made from text."""
 
+log = logging.getLogger("dshq_widget")
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -202,6 +204,11 @@ class _Guarded(RequestHandler):
         self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Content-Security-Policy", POLICY)
 
+    def log_exception(self, kind: Any, error: Any, trace: Any) -> None:
+        """Without the request, whose address has the token."""
+        if not isinstance(error, HTTPError):
+            log.error("a request of %s failed", self.request.path, exc_info=(kind, error, trace))
+
     def write_error(self, status_code: int, **_: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(
@@ -243,7 +250,7 @@ class _Socket(_Guarded, WebSocketHandler):
             if isinstance(message, str):
                 raise ValueError("wanted a binary frame, got text")
             self.server.comm.hear(self._line, message)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the second of JSON that is nested deeply
             self.close(1003, f"{error}"[:100])
         while self.server.crowded:  # nothing more is read from this page meanwhile
             await asyncio.sleep(CROWDED_SECONDS)

@@ -310,6 +310,9 @@ def test_lessons_are_for_reading_whenever_they_are_pulled(tmp_path: Path):
 
     course.mkdir()
     git(course, "init", "--initial-branch", "main")
+    mine = tmp_path / "mine.ipynb"
+    mine.write_text("my own")
+    (course / "link.ipynb").symlink_to(mine)
     publish("one")
     git(tmp_path, "clone", str(course), str(lessons), hooked=True)
     for text in ("one", "two"):
@@ -319,3 +322,4 @@ def test_lessons_are_for_reading_whenever_they_are_pulled(tmp_path: Path):
         assert (lessons / "01.ipynb").read_text() == f"{text} more"
         assert not (lessons / "01.ipynb").stat().st_mode & 0o222
         assert (lessons / "data.csv").stat().st_mode & 0o200
+        assert mine.stat().st_mode & 0o200, "a link is not followed"

@@ -505,6 +505,12 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
             verify_replay.read(path)
 
 
-def test_no_answers_are_in_the_students_image():
-    kept = (pages.HERE.parents[1] / ".dockerignore").read_text().split()
-    assert {".git", "tests", "instructor"} <= set(kept)
+def test_no_answers_and_no_secrets_are_in_the_students_image():
+    """A list of what is allowed: what is not in it stays out."""
+    lines = (pages.HERE.parents[1] / ".dockerignore").read_text().splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    allowed = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
+    assert not allowed & {".git", "tests", "instructor", "docs", "benchmarks", "site", ".env", "league.db"}
+    assert {"dshq_widget", "kernels", "js", "notebooks", "pyproject.toml", "hatch_build.py"} <= allowed
+    assert {"**/*.db*", "**/*.sqlite*", "**/*secret*", "**/.*"} <= set(rules)

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import threading
 import time
 import urllib.error
@@ -301,6 +302,29 @@ def test_nonsense_ends_that_page_and_nothing_else(served):
         assert "_esm" not in fine.traits, "the whole state is not sent again for a few bytes"
 
     run(main())
+
+
+def test_deep_json_ends_that_page_in_a_sentence(served, caplog):
+    _, server = served
+    state = b'{"method":"update","state":{"show":%s}}' % (b'{"a":' * 5000 + b"1" + b"}" * 5000)
+
+    async def main() -> None:
+        for text in (b"[" * 500_000, state):
+            page = await opened(server)
+            await page.connection.write_message(struct.pack("<2I", 1, len(text)) + text, binary=True)
+            while await page.hear():
+                pass
+            assert page.connection.close_code == 1003 and "recursion" in page.connection.close_reason
+
+    run(main())
+    assert server.token not in caplog.text and "Traceback" not in caplog.text
+
+
+def test_what_goes_wrong_is_logged_without_the_token(served, caplog, monkeypatch):
+    _, server = served
+    monkeypatch.setattr(server, "file", lambda name: 1 // 0)
+    assert status_of(server.url)[0] == 500
+    assert "ZeroDivisionError" in caplog.text and server.token not in caplog.text
 
 
 def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypatch):

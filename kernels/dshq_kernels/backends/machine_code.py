@@ -11,7 +11,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
-from dshq_kernels.simd.folders import cache_dir, write_whole
+from dshq_kernels.simd.folders import cache_dir, prune, used, write_whole
 
 OWN_TEXT = Path(__file__).read_text()
 """Part of the name under which machine code is kept: how it is made stands in this file."""
@@ -62,11 +62,12 @@ def _object_code(source: str) -> bytes:
     """The object file of LLVM code for this processor: from the cache, or made and kept there."""
     parts = (OWN_TEXT, llvmlite.__version__, *processor(), source)
     path = cache_dir() / "rules" / f"dshq_{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:24]}.o"
-    if path.exists():
+    if used(path):
         return path.read_bytes()
     machine = _machine()
     code = machine.emit_object(optimised(source, machine, llvm.get_default_triple()))
     write_whole(path, code)
+    prune(path.parent, "dshq_*.o")
     return code
 
 

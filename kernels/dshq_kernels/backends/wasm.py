@@ -25,7 +25,7 @@ from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.backends.wasm_module import linked
 from dshq_kernels.backends.wasm_target import TRIPLE, features, machine_for
-from dshq_kernels.simd.folders import cache_dir, write_whole
+from dshq_kernels.simd.folders import cache_dir, prune, used, write_whole
 from dshq_kernels.simd.kept import SOURCES
 
 DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
@@ -43,8 +43,9 @@ def drill_module(source: str, spec: PlayedSpec, relaxed: bool = False) -> bytes:
     """
     names = verb_names(spec)
     path = _path([source, relaxed], names, DRILL_DATA)
-    if not path.exists():
+    if not used(path):
         write_whole(path, linked(_object_of(source, names, relaxed), names, DRILL_DATA))
+        prune(path.parent, "dshq_wasm_*.wasm")
     return path.read_bytes()
 
 
@@ -57,9 +58,10 @@ def compiled_module(module: str, names: Sequence[str], data_at: int, relaxed: bo
     work = {"module": module, "names": list(names)}
     paths = [_path([numba.__version__, work, kind], names, data_at) for kind in (False, True)]
     with _one_at_a_time:  # several pages may ask at once
-        if not paths[relaxed].exists():
+        if not used(paths[relaxed]):
             for path, code in zip(paths, _object_files(work), strict=True):
                 write_whole(path, linked(code, names, data_at))
+                prune(path.parent, "dshq_wasm_*.wasm")
     return paths[relaxed].read_bytes()
 
 

@@ -15,6 +15,8 @@ from dshq_kernels.simd.own_folder import is_own
 
 UNFINISHED, KEPT_SECONDS = "dshq-new-", 24 * 3600.0
 """Name of a file that is being written, and how long a writer may take at most (assumed)."""
+KEPT_FILES, USED_SECONDS = 400, 3600.0
+"""Files of a kind that are kept at least, and how exactly it is known when one was used (assumed)."""
 
 
 def cache_dir() -> Path:
@@ -76,3 +78,29 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def used(path: Path) -> bool:
+    """Whether the cache has a file; if so, it is said to be in use."""
+    try:
+        if time.time() - path.stat().st_mtime > USED_SECONDS:
+            os.utime(path)
+    except PermissionError:  # somebody else's, who prunes it
+        pass
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def prune(folder: Path, pattern: str) -> None:
+    """Remove the files of the cache that match, are not among the last `KEPT_FILES`, and have not been used for a
+    day.
+    """
+    ages = []
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # another process was faster
+            ages.append((time.time() - path.stat().st_mtime, path))
+    for age, path in sorted(ages)[KEPT_FILES:]:
+        if age > KEPT_SECONDS:
+            with contextlib.suppress(OSError):
+                path.unlink()
