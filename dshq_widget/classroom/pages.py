@@ -388,7 +388,9 @@ class Replay(Page):
 
 
 class Student(Page):
-    """A student's submissions and their results, for that student and for instructors."""
+    """A student's submissions and their results, for that student and for instructors. While a round is open, the
+    student may take back what was sent to it.
+    """
 
     @web.authenticated
     async def get(self) -> None:
@@ -398,12 +400,21 @@ class Student(Page):
         history, entered, standing = self.store.history(name), self.store.entered(name), {}
         newest = {row.round_id: row for row in reversed(history)}  # only that one could be withdrawn
         withdrawn = {row.id for row in newest.values() if row.state != OPEN and row.round_id not in entered}
+        mine = name == self.current_user.name
+        waiting = {row.id for row in newest.values() if row.state == OPEN and mine}
         for found in self.store.rounds():
             if found.id in newest and found.state == FINISHED:
                 table = (await self.standing(found)).table
                 students = sum(row.ranked for row in table.rows)
                 standing[found.id] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
-        self.render("student.html", name=name, history=history, standing=standing, withdrawn=withdrawn)
+        how = {"standing": standing, "withdrawn": withdrawn, "waiting": waiting}
+        self.render("student.html", name=name, history=history, **how)
+
+    @web.authenticated
+    async def post(self) -> None:
+        number = self.number("round", 1, 10**9 - 1)
+        await asyncio.to_thread(self.store.withdraw, number, self.current_user.name, while_open=True)
+        self.redirect(self.url("student"))
 
 
 class Teach(Page):

@@ -408,9 +408,9 @@ class Store:
         self._changes[job.round.id] += 1
         return True
 
-    def withdraw(self, number: int, name: str) -> None:
+    def withdraw(self, number: int, name: str, while_open: bool = False) -> None:
         """Take a student's entry out of a round, with its games; of an open round, what the student has sent. Raises
-        LeagueError if there is no such entry, or no other.
+        LeagueError if there is no such entry, or no other, or where the round should be open and is not.
         """
         with self.engine.begin() as db:
             found = self._round(db, number, lock=True)
@@ -420,6 +420,8 @@ class Store:
                 if not db.execute(submissions.delete().where(*mine)).rowcount:
                     raise LeagueError(f"{name[:40]!r} has sent nothing to round {number}")
                 return
+            if while_open:
+                raise LeagueError(f"round {number} is closed: ask your instructor to withdraw your entry")
             rows = list(db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place)))
             gone = [row for row in rows if row.name == name and not row.anchor]
             if not gone or sum(not row.anchor for row in rows) < 2:

@@ -7,22 +7,26 @@ sides' action indices at every decision; js/contract/protocol.ts, `Recording`, l
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.protocol import REPLAY_FORMAT, REST_SECONDS
 from dshq_widget.drill.compiled import CompiledDrill
 
+MOST_REPEAT = 120
+"""Ticks for which a page may let a decision hold (contract/protocol.py, the show's action_repeat)."""
 FIRST = np.eye(1, 16, dtype=np.uint8)
 """Selects lane 0 of one tile, (1, 16); the other lanes are ignored."""
 
 
 def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
     """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
-    format, one with missing decisions, or of more ticks than its decisions and pauses last.
+    format, one with missing decisions, or with numbers that no match has.
     """
     game, spec = drill.game(), drill.spec
     if (given := recording.get("format", REPLAY_FORMAT)) != REPLAY_FORMAT:
@@ -35,6 +39,7 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
             f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "
             f"{spec.rules_hash}: use the drill it was made with"
         )
+    _check(recording, spec)
     tiles = game.new(1, recording["seed"])
     handles = {handle.name: handle for handle in spec.drag}
     held: dict[str, Mapping[str, Any]] = {}
@@ -100,6 +105,27 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
                 rest = max(1, int(seconds * spec.tick_rate + 0.5))
     apply()
     return game.words(tiles)[0]
+
+
+def _check(recording: Mapping[str, Any], spec: DrillSpec) -> None:
+    """Raises ValueError for numbers that no match has: they are bounds of loops, and places in arrays. So a recording
+    plays as long as it has decisions for.
+    """
+    start = recording.get("start") or {"tick": 0, "phase": 0, "rest": 0, "state": "00" * 4 * spec.words}
+    repeats = [given["ticks"] for given in recording["inputs"] if given["kind"] == "repeat"]
+    moved = [given for given in recording["inputs"] if given["kind"] in ("hold", "throw")]
+    most = max(MOST_REPEAT, spec.action_repeat)
+    wrong = {
+        "a seed": not 0 <= recording["seed"] < 1 << 32,
+        "a pause": not 0 <= start["rest"] <= max(REST_SECONDS.values()) * spec.tick_rate + 1,
+        "a decision's length": not all(0 <= ticks <= most for ticks in (start["phase"], *repeats)),
+        "a state": len(start["state"]) != 8 * spec.words,
+        "an action": not all(0 <= action < spec.n_actions for action in recording["actions"]),
+        "a handle": not {given["handle"] for given in moved} <= {handle.name for handle in spec.drag},
+        "a place": not all(math.isfinite(given[key]) for given in moved for key in ("x", "y", "vx", "vy")),
+    }
+    if named := [name for name, is_wrong in wrong.items() if is_wrong]:
+        raise ValueError(f"the recording has {' and '.join(named)} that no match of {spec.name} has: record it again")
 
 
 def state_hash(state: NDArray[np.uint32]) -> str:

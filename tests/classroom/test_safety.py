@@ -255,6 +255,24 @@ def test_the_process_that_plays_gets_no_secrets(monkeypatch):
     assert b"PATH=" in found and b"of the service" not in found and b"se-cret" not in found
 
 
+def test_a_student_takes_back_what_was_sent_while_the_round_is_open(store):
+    number = open_round(store)
+    send(store, number, "ada", "bob", "eve")
+    with Service(store) as service:
+        ada = Person(service.port).log_in(store.issue_token("ada"))
+        assert "Withdraw this entry" in ada.get("/student")
+        assert ada.fill_in("/student", "/student", round=number, name="bob")[0] == 302
+        assert store.received(number) == {"bob": 1, "eve": 1}, "their own alone"
+        assert ada.fill_in("/student", "/", round=number)[0] == 422
+        teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+        assert "Withdraw this entry" not in teacher.get("/student?name=bob")
+        store.close_round(number, rounds.anchors_of("ball", []))
+        bob = Person(service.port).log_in(store.issue_token("bob"))
+        assert "Withdraw this entry" not in bob.get("/student")
+        status, _, said = bob.fill_in("/student", "/", round=number)
+        assert status == 422 and "is closed: ask your instructor" in said and store.entered(number, "bob")
+
+
 def test_an_entry_can_be_withdrawn(store):
     number = open_round(store, blocks=1)
     send(store, number, "ada", "bob", "eve")

@@ -45,3 +45,24 @@ def test_wrong_recordings_are_refused(recordings):
         replay(BALL, {**recordings[0], "rules_hash": "other"})
     with pytest.raises(ValueError, match="has no actions for tick"):
         replay(BALL, {**recordings[0], "actions": recordings[0]["actions"][:10]})
+
+
+FORGED = {
+    "pause": {"ticks": 10**15, "start": {"tick": 0, "phase": 0, "rest": 10**15}},
+    "decision's length": {"ticks": 10**15, "inputs": [{"tick": 0, "kind": "repeat", "ticks": 10**15}]},
+    "state": {"start": {"tick": 0, "phase": 0, "rest": 0, "state": "00"}},
+    "action": {"actions": [10**9, -(10**9)]},
+    "seed": {"seed": 10**400},
+    "handle": {"inputs": [{"tick": 0, "kind": "hold", "handle": "nobody", "x": 0, "y": 0, "vx": 0, "vy": 0}]},
+    "place": {"inputs": [{"tick": 0, "kind": "throw", "handle": "ball", "x": float("nan"), "y": 0, "vx": 0, "vy": 0}]},
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_recording_has_no_numbers_that_no_match_has(what):
+    drill = compile_drill(drills["ball"])
+    whole = {"rules_hash": drill.rules_hash, "seed": 1, "inputs": [], "actions": [0, 0], "ticks": 1, **FORGED[what]}
+    if "start" in whole:
+        whole["start"] = {"state": "00" * 4 * drill.spec.words, **whole["start"]}
+    with pytest.raises(ValueError, match=f"the recording has an? {what}"):
+        replay(drill, whole)
