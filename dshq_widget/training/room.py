@@ -9,12 +9,16 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.runtime import budget
 
 
+def needed(algorithm: Algorithm, spec: GameSpec, config: TrainConfig, section: Section | None) -> float:
+    """Bytes that a run takes with these settings."""
+    return algorithm.memory(algorithm.shaped(spec, section), config, section)
+
+
 def check_room(
     algorithm: Algorithm, spec: GameSpec, config: TrainConfig, section: Section | None, share: float = 1.0
 ) -> None:
     """Raises MemoryError for settings with which a run takes more than a share of what is free now."""
-    need = algorithm.memory(algorithm.shaped(spec, section), config, section)
-    free = budget.memory_available()
+    need, free = needed(algorithm, spec, config, section), budget.memory_available()
     if need > share * free:
         own = "" if section is None else f", or settings of {algorithm.name}"
         part = "" if share == 1 else f", of which a page may ask for {share * free / 1e9:.3g} GB"

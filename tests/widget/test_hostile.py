@@ -162,6 +162,16 @@ def test_a_page_asks_for_no_more_memory_than_half_of_what_is_free(monkeypatch, a
             affordable(values, trainer)
 
 
+def test_what_a_person_chose_in_python_is_no_reason_to_refuse_the_rest(monkeypatch):
+    with Untrained("ball", algorithm="spo") as trainer:
+        trainer.set_hyper(**{"spo.replay_buffer_size": 1_000_000})
+        monkeypatch.setattr(budget, "memory_available", lambda: 0.1e9)  # it is taken by now
+        for values in ({"gamma": 0.9}, {"spo.replay_buffer_size": 900_000}, {}):
+            assert affordable(values, trainer) == values
+        with pytest.raises(ValueError, match="are free"):
+            affordable({"spo.replay_buffer_size": 1_000_064}, trainer)
+
+
 def assert_answers(victim):
     victim.comm.log.clear()
     victim.comm.say({"type": "HELLO"})
