@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -26,7 +27,7 @@ class Afresh(Preprocessor):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """The notebook with the outputs of such checks changed, and the resources as they were."""
         cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells]
-        answers = {mark["grade_id"]: cell.source for cell, mark in cells if mark.get("solution")}
+        answers = _answers(nb)
         # nbgrader restores the cells of checks, not those of answers: a student may have taken these, or their marks
         checked = [mark["grade_id"].removesuffix("-check") for _, mark in cells if mark.get("grade")]
         for name in sorted({re.sub(r"-\d+$", "", key) for key in checked}):
@@ -39,6 +40,28 @@ class Afresh(Preprocessor):
                     text = f"checked again in a process of its own: {lack}"
                     cell.outputs.append(new_output("error", ename="AssertionError", evalue=text, traceback=[text]))
         return nb, resources
+
+
+def _answers(nb: Any) -> dict[str, str]:
+    """The answers by their marks. Where the exercise is a file, students change its cell, or write code for the cell
+    behind it, which changes the file: without code there the file is the answer.
+    """
+    found, file = dict[str, str](), ""
+    for cell in nb.cells:
+        mark = cell.metadata.get("nbgrader", {})
+        if mark.get("solution"):
+            found[mark["grade_id"]] = cell.source if _has_code(cell.source) else file or cell.source
+            file = ""
+        elif "exercise" in cell.metadata.get("tags", []) and cell.source.startswith("%%"):
+            file = cell.source
+    return found
+
+
+def _has_code(source: str) -> bool:
+    try:
+        return bool(ast.parse(source).body)
+    except (SyntaxError, ValueError):  # whoever runs it says what is wrong
+        return True
 
 
 def _number(key: str) -> int:

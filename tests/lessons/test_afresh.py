@@ -10,6 +10,7 @@ import pytest
 
 import dshq_widget.lessons as L
 from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh
+from dshq_widget.lessons.afresh import missing
 from dshq_widget.lessons.checks import bandit
 from dshq_widget.lessons.grading import Afresh
 from dshq_widget.lessons.guarded import guarded
@@ -193,3 +194,32 @@ def test_answers_whose_marks_or_cells_are_gone_are_failed_ones(monkeypatch: pyte
     assert len(checks) == 4 and asked == [[""] * 4]
     for cell in checks:
         assert "the cell of its answer is gone" in cell.outputs[0].evalue
+
+
+@pytest.mark.parametrize("how", ["file", "code"])
+def test_an_exercise_that_is_a_file_is_answered_by_its_cell_or_by_code(monkeypatch: pytest.MonkeyPatch, how: str):
+    """The lesson says to change the file; nbgrader marks the cell behind it."""
+    made = assignments.assignment(Material.of(LESSONS["gymnasium"]))
+    (answer,) = [cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    file = next(cell for cell in made.cells if cell.source.startswith("%%writefile winter.py"))
+    code = answer.source
+    if how == "file":
+        file.source = file.source.replace(
+            "return 0.0  # yours", "return 1.0 - abs(self.inside - WARM) / 5 - 0.1 * logs"
+        )
+        answer.source = "# Change the code of the exercise until its check ends without an error."
+    asked: list[list[str]] = []
+    monkeypatch.setattr(
+        "dshq_widget.lessons.grading.missing", lambda name, sources: asked.append(sources) or [""] * len(sources)
+    )
+    Afresh()(made, {})
+    assert asked == [[file.source if how == "file" else code]]
+
+
+@pytest.mark.slow  # it trains nothing, but a process imports torch and Gymnasium
+def test_a_file_that_is_an_answer_passes_and_the_one_that_is_given_does_not():
+    given = next(cell for cell in Material.of(LESSONS["gymnasium"]).notebook().cells if "winter.py" in cell.source)
+    right = given.source.replace("return 0.0  # yours", "return 1.0 - abs(self.inside - WARM) / 5 - 0.1 * logs")
+    assert missing("gymnasium", [right]) == [""]
+    (lack,) = missing("gymnasium", [given.source])
+    assert lack and "ended" not in lack
