@@ -289,7 +289,7 @@ def test_nan_in_an_observation_is_refused_before_it_is_stored():
     assert len(games.buffer) == 4
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"

@@ -56,7 +56,7 @@ def test_a_bandit_is_learned_with_every_option_and_validated(workers, caplog):
     assert errors and 0 < max(errors) < 1e-3
     assert all(np.isfinite(row["loss_value"]) for row in rows if "loss_value" in row)
     assert rows[-1]["return_mean"] > 90, "of 100 right answers"
-    said = [record.message for record in caplog.records]
+    said = [record.message for record in caplog.records if record.name.startswith("dshq_widget")]
     assert not [message for message in said if "not responding" not in message], "a busy machine may keep it waiting"
 
 

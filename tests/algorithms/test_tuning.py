@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -217,4 +218,16 @@ def test_a_learner_under_a_real_quota_of_half_a_processor():
         assert '"processors": 0.5' in run.stdout and '"num_envs": 512' in run.stdout
         assert '"workers": 0, "threads": 1' in run.stdout
     finally:
-        group.rmdir()
+        removed(group)
+
+
+def removed(group: Path) -> None:
+    """Once the system has let go of the last process, soon after its end."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return group.rmdir()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

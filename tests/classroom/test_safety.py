@@ -201,7 +201,7 @@ def test_an_answer_is_the_one_to_what_was_asked():
 def test_no_block_is_forfeited_for_a_process_that_is_not_ready(monkeypatch):
     """It may have to compile first, on a machine that is busy."""
     begun = "import json, sys; job = json.loads(sys.stdin.readline()); "
-    late = "import time; time.sleep(3); print(json.dumps({'number': job['number']}), flush=True); "
+    late = "import time; time.sleep(8); print(json.dumps({'number': job['number']}), flush=True); "
     later = "job = json.loads(sys.stdin.readline()); print(json.dumps({'wins': 1, 'number': job['number']}))"
     job = {"drill": "ball", "says": []}
 
@@ -209,7 +209,7 @@ def test_no_block_is_forfeited_for_a_process_that_is_not_ready(monkeypatch):
         monkeypatch.setattr(block_player, "own_python", lambda *_: [sys.executable, "-c", begun + code])
         return BlockPlayer(seconds)
 
-    player = playing(late + later, 2.5)
+    player = playing(late + later, 7)
     assert player.play(job) == {"wins": 1}, "its own time begins when it is ready"
     player.stop()
     with pytest.raises(LeagueError, match="ended twice before its first block"):

@@ -24,18 +24,19 @@ from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
 from tests.harness.command import PATIENCE, answer, dshq, process
 from tests.harness.games.drill_page import LESSON
+from tests.harness.ports import free_port
 
-SECONDS = 1  # of training
+UPDATES, SECONDS = 8, 1  # of training
 ENOUGH_STEPS = 5_000_000  # agent steps: a few seconds of an idle machine
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A policy after a few seconds of training, and what the command said about it."""
+    """A policy after some updates, and what the command said about it."""
     path = tmp_path_factory.mktemp("cli") / "bot.dshq"
-    # Whatever this machine's measurement chooses, whoever was champion by then, and many updates on a slow one, too.
+    # Whatever this machine's measurement chooses, whoever was champion by then, and few games.
     how = ("--workers", 0, "--latest", "--num-envs", 256)
-    run = process("train", "ball", "--seconds", SECONDS, "--seed", 5, *how, "--out", path, "--json")
+    run = process("train", "ball", "--updates", UPDATES, "--seed", 5, *how, "--out", path, "--json")
     return path, json.loads(run.stdout.splitlines()[-1])
 
 
@@ -67,8 +68,8 @@ def test_train_reports_what_it_did(trained):
         "out",
     } <= set(said)
     assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
-    assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
-    assert SECONDS / 2 < said["seconds"] < PATIENCE
+    assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] == UPDATES
+    assert 0 < said["seconds"] < PATIENCE
     assert said["device"] == "cpu" or said["device"].startswith("cuda")
     assert 0.5 < said["metrics"]["entropy"] < 3.5
 
@@ -265,7 +266,7 @@ def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
     folder.mkdir()
     (folder / "01_watch_it_learn.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
     mine = (folder / "01_watch_it_learn.ipynb").read_bytes()
-    command = [sys.executable, "-m", "dshq_widget.cli", "lab", folder, "--no-browser", "--port", "18765", "--json"]
+    command = [sys.executable, "-m", "dshq_widget.cli", "lab", folder, "--no-browser", "--port", free_port(), "--json"]
     environment = {
         **os.environ,
         **{f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "RUNTIME")},

@@ -14,9 +14,10 @@ import psutil
 import pytest
 
 from dshq_widget.policy import checkpoint
+from tests.harness.bars import recorded
 
 PATIENCE = 120.0  # seconds, for a machine that never compiled anything
-END_SECONDS = 8.0  # the promise is 2 s; these machines are shared
+BAR_SECONDS = 2.0  # for the end of an interrupted training
 MARK = "DSHQ_TEST_RUN"
 SOON = ["--workers", 0, "--num-envs", 64, "--rollout-length", 8, "--minibatch-size", 256, "--autosave-seconds", 0.3]
 SOON += ["--pace", 50_000]
@@ -28,7 +29,6 @@ class Ended:
     """How an interrupted command ended."""
 
     status: int
-    seconds: float
     said: str
     result: dict | None
     left: list[psutil.Process]
@@ -45,8 +45,15 @@ def living(mark: str) -> list[psutil.Process]:
     return found
 
 
+def begun(process: subprocess.Popen) -> bool:
+    """Whether it is past Python's own start, which a signal ends in other ways: it has loaded a library."""
+    return process.poll() is not None or "numpy" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
 def interrupted(number: int, *arguments, after: float | None = None, once: Path | None = None, group=False) -> Ended:
-    """Run `dshq train`, send it a signal `after` so many seconds or `once` a file is there, and wait for the end."""
+    """Run `dshq train`, send it a signal `after` so many seconds from when it has begun or `once` a file is there, and
+    wait for the end.
+    """
     mark = uuid.uuid4().hex
     command = [sys.executable, "-m", "dshq_widget.cli", "train", *map(str, arguments), "--json"]
     run = subprocess.Popen(
@@ -68,22 +75,24 @@ def interrupted(number: int, *arguments, after: float | None = None, once: Path 
         if not came:
             os.killpg(run.pid, signal.SIGKILL)
             pytest.fail(f"{once} did not come: {run.communicate()}")
+    while not begun(run) and time.monotonic() < deadline:
+        time.sleep(0.01)
     time.sleep(after or 0.0)
-    began = time.monotonic()
     (os.killpg if group else os.kill)(run.pid, number)
-    out, err = run.communicate(timeout=PATIENCE)
-    seconds = time.monotonic() - began
+    with recorded("interrupted_training_ends", BAR_SECONDS):
+        out, err = run.communicate(timeout=PATIENCE)
     lines = [line for line in out.splitlines() if line.startswith("{")]
-    while living(mark) and time.monotonic() < began + seconds + 3:
+    enough = time.monotonic() + PATIENCE
+    while living(mark) and time.monotonic() < enough:
         time.sleep(0.05)
-    return Ended(run.returncode, seconds, err, json.loads(lines[-1]) if lines else None, living(mark))
+    return Ended(run.returncode, err, json.loads(lines[-1]) if lines else None, living(mark))
 
 
 def check(end: Ended, number: int, out: Path) -> None:
-    """Status, time, no process left, and the truth about what was kept."""
-    early = (-number,)  # before Python has started, the system ends it
+    """Status, no process left, and the truth about what was kept."""
+    early = (-number,)  # before the command watches for signals, the system ends it
     assert end.status in (128 + number, *early), end.said
-    assert end.seconds < END_SECONDS and end.left == [], (end.seconds, end.left, end.said)
+    assert end.left == [], (end.left, end.said)
     assert "Traceback" not in end.said or end.status in early, end.said
     if out.exists():
         assert f"is kept in {out}" in end.said and end.result and end.result["out"] == str(out)
@@ -93,7 +102,7 @@ def check(end: Ended, number: int, out: Path) -> None:
     assert [path.name for path in out.parent.iterdir() if path.suffix not in (".dshq", ".yaml")] == []
 
 
-@pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.6), (signal.SIGTERM, 1.5)])
+@pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.3), (signal.SIGTERM, 1.2)])
 def test_it_ends_before_training_has_begun(tmp_path, number, after):
     out = tmp_path / "bot.dshq"
     check(interrupted(number, "ball", "--seconds", 600, "--out", out, after=after), number, out)

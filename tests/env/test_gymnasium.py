@@ -81,6 +81,7 @@ def test_an_id_finds_every_drill_and_passes_the_checker(name):
     assert env.metadata["render_fps"] == spec.tick_rate / spec.action_repeat
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left to the garbage collector
         check_env(env.unwrapped)
     env.reset(seed=0)
     picture = env.render()

@@ -1,15 +1,30 @@
 """What a run of the tests says of its costs, and the budgets that `make test-all` holds."""
 
+import json
+import subprocess
+import sys
 import time
 
 from tests.harness.apart import TESTS
 from tests.harness.bars import recorded
-from tests.harness.costs import clock
 from tests.harness.costs.plugin import BARS, Compiles, bars
 from tests.harness.costs.table import BUDGETS, LOOP_SECONDS, Cost, lines, over_budget
 from tests.harness.quick import QUICK
 
 ROOM = "policy"
+SPEND = """
+import json, subprocess, sys, time
+from tests.harness.costs import clock
+
+def spends(act):
+    before = clock.spent()
+    act()
+    return clock.spent() - before
+
+work = "from tests.harness.costs import clock; import time; clock.loop_seconds(time.thread_time)"
+child = lambda: subprocess.run([sys.executable, "-c", work], check=True)
+print(json.dumps([spends(lambda: exec(work)), spends(child), spends(lambda: time.sleep(1))]))
+"""
 
 
 def cost(seconds: float, slow: bool = False) -> Cost:
@@ -38,10 +53,11 @@ def test_the_table_adds_up():
 
 
 def test_processor_time_grows_with_work_and_not_with_waiting():
-    before = clock.spent()
-    clock.loop_seconds(time.thread_time)
-    after = clock.spent()
-    assert after > before
+    """In a process of its own, whose descendants nobody else ends."""
+    done = subprocess.run([sys.executable, "-c", SPEND], cwd=TESTS.parent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    own, below, waiting = json.loads(done.stdout)
+    assert own > 0 and below > 0 and 0 <= waiting < 0.5
 
 
 def test_what_processes_note_is_read_once(tmp_path):

@@ -130,6 +130,8 @@ def test_a_lesson_that_needs_torch_says_so_and_shows_no_traceback(monkeypatch):
         raise raised.value
     except RuntimeError:
         shell.showtraceback()
+    finally:
+        InteractiveShell.clear_instance()
     assert shown == [f"This lesson needs PyTorch, which is not installed. Run `{torch_needed.INSTALL_TORCH}`"]
 
 

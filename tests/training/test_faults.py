@@ -262,7 +262,7 @@ def test_starting_and_stopping_over_and_over_leaves_nothing_behind(cycles):
     descriptors, threads, memory, children = me.num_fds(), me.num_threads(), me.memory_info().rss, me.children()
     for _ in range(cycles):
         cycle()
-    assert me.num_fds() <= descriptors
-    assert me.num_threads() <= threads
-    assert set(me.children()) <= set(children)
+    until(lambda: me.num_fds() <= descriptors, "the end of the descriptors")
+    until(lambda: me.num_threads() <= threads, "the end of the threads")
+    until(lambda: set(me.children()) <= set(children), "the end of the children")
     assert me.memory_info().rss - memory < 20e6

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.processes.faults import until
 from tests.harness.processes.kills import VICTIMS, blocks
 
 FEW, MANY = (4, 2, 1, 1), (80, 40, 40, 40)
@@ -25,4 +26,6 @@ def test_nothing_is_left_and_nothing_is_lost(victim: str, kills: int, tmp_path: 
         pytest.importorskip("sqlalchemy")
     before = blocks()
     killed = list(VICTIMS[victim](random.Random(kills), tmp_path, kills))
-    assert len(killed) == kills and blocks() <= before
+    assert len(killed) == kills
+    new = blocks() - before  # a name that leaked stays for good; those of the tests beside this one go
+    until(lambda: not new & blocks(), f"the end of {new}")

@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { FromWorker } from "../../contract/protocol";
 import { FakeModel, FakeWorker, installBrowser, mount, openTab, spec as plain, settle } from "../harness/fakes";
+import { soon } from "../harness/soon";
 
 beforeAll(installBrowser);
 
@@ -25,7 +26,7 @@ const answer = (problem: string) => checked(line().value, problem);
 async function type(text: string): Promise<void> {
   line().value = text;
   line().dispatchEvent(new Event("input"));
-  await vi.waitFor(() => expect(model.sentOf("CHECK_REWARD").at(-1)).toEqual({ type: "CHECK_REWARD", line: text }), 5000);
+  await soon(() => expect(model.sentOf("CHECK_REWARD").at(-1)).toEqual({ type: "CHECK_REWARD", line: text }));
 }
 
 beforeEach(async () => {

@@ -4,6 +4,7 @@ import type { Status } from "../../contract/protocol";
 import widget from "../../page";
 import { SENTENCES } from "../../panels/status/sentence";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle, spec } from "../harness/fakes";
+import { soon } from "../harness/soon";
 
 beforeAll(installBrowser);
 
@@ -440,7 +441,7 @@ describe("the kernel", () => {
     model.set("seq", 2);
     model.set("seq", 3);
     expect(model.sentOf("ACK")).toHaveLength(1);
-    await vi.waitFor(() =>
+    await soon(() =>
       expect(model.sentOf("ACK")).toEqual([
         { type: "ACK", seq: 1 },
         { type: "ACK", seq: 3 },

@@ -74,7 +74,7 @@ def test_a_widget_lives_in_the_page_and_in_the_kernel(chromium, open_notebook: O
     assert notebook.screenshot(tmp_path / "light.png").read_bytes() != dark
 
     notebook.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
-    notebook.page.wait_for_timeout(200)
+    widget.until(lambda: notebook.console_errors, bool, 60, "the error")
     assert "something broke" in notebook.console_errors.pop()
     assert notebook.console_errors == []
 
@@ -85,10 +85,9 @@ def test_without_the_flags_there_is_no_webgpu(shared_page: SharedPage):
 
 
 def test_an_error_and_a_warning_in_the_page_are_seen(shared_page: SharedPage):
-    opened, _ = shared_page(PLAIN)
+    opened, widget = shared_page(PLAIN)
     opened.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
     opened.page.evaluate("console.warn('something creaks')")
-    opened.page.wait_for_timeout(200)
-    seen = sorted(text.splitlines()[0] for text in opened.console_errors)
-    assert seen == ["something creaks", "uncaught: something broke"]
+    seen = lambda: sorted(text.splitlines()[0] for text in opened.console_errors)  # noqa: E731
+    widget.until(seen, ["something creaks", "uncaught: something broke"].__eq__, 60, "both")
     opened.console_errors.clear()

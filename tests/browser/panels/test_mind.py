@@ -7,8 +7,8 @@ import pytest
 
 from tests.browser.conftest import LearningPage, SharedPage
 from tests.harness.browser.bare_page import BarePage
-from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import GOLD, TRAINED, ball_place, pause, ticks_on
+from tests.harness.browser.page import WidgetPage, inner
+from tests.harness.browser.watching import GOLD, TRAINED, ball_place, pause, still_picture, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -62,7 +62,7 @@ def test_the_value_map_lies_on_the_pitch(shared_page: SharedPage):
     _, widget = thinking(shared_page)
     pause(widget)
     widget.canvas.scroll_into_view_if_needed()
-    plain = widget.picture()
+    plain = still_picture(widget)
     widget.control("value-map").click()
     legend = widget.root.locator(".map-legend")
     legend.wait_for(state="visible")
@@ -70,7 +70,7 @@ def test_the_value_map_lies_on_the_pitch(shared_page: SharedPage):
     widget.until(changed, lambda share: share > 0.3, 60, "the value map to cover a third of the picture")
     widget.until(legend.inner_text, lambda text: "+" in text, 60, "the legend's numbers")
     widget.control("value-map").click()
-    widget.until(widget.picture, lambda now: now == plain, 60, "the value map to go")
+    widget.until(widget.picture, lambda now: inner(now) == inner(plain), 60, "the value map to go")
     widget.control("play").click()
     widget.control("value-map").click()
     assert ticks_on(widget)
@@ -89,20 +89,19 @@ def test_why_that_move(shared_page: SharedPage):
     moves.first.wait_for(state="visible", timeout=60_000)
     assert moves.count() == 4
     widget.page.mouse.move(2, 2)  # a move that lies under the pointer would be shown
-    widget.page.wait_for_timeout(1000)
-    still = widget.picture()
+    still = inner(still_picture(widget))
     assert moves.first.locator(".mark").inner_text() == "this move"
     others = itertools.cycle(range(1, 4))  # two moves may lead the same way: against a wall, or without a ball
 
     def another() -> bool:
         moves.nth(next(others)).focus()
         widget.page.wait_for_timeout(500)
-        return widget.picture() != still
+        return inner(widget.picture()) != still
 
     widget.until(another, bool, 60, "the way of another move on the pitch")
     assert widget.number("tick") == stood
     widget.root.locator(".outcome:focus").blur()
-    widget.until(lambda: widget.picture() == still, bool, 60, "the way of the move that is made")
+    widget.until(lambda: inner(widget.picture()) == still, bool, 60, "the way of the move that is made")
     widget.control("step").click()
     widget.wait_number("tick", lambda tick: tick == stood + 1)
     widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -21,6 +20,7 @@ from typing import Any
 import websocket
 from PIL import Image
 
+from tests.harness.ports import free_port
 from tests.harness.process_tree import end_tree
 
 START_SECONDS, ANSWER_SECONDS = 120.0, 240.0
@@ -51,12 +51,6 @@ PLACE = """((element) => {{
 
 class MissingError(Exception):
     """The engine is not on this machine; the text says how it is installed."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def as_picture(data: str) -> Image.Image:

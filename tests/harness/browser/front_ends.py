@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.ports import free_port
 from tests.harness.process_tree import end_tree
 
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
@@ -22,9 +22,7 @@ AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 @contextmanager
 def served(command: list[str], home: Path, path: str) -> Iterator[str]:
     """A server's address once it answers; its configuration is all below `home`."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "XDG_CONFIG_HOME")
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(

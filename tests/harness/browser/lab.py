@@ -8,7 +8,6 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -22,9 +21,12 @@ from typing import Any
 import nbformat
 from jupyter_client.blocking.client import BlockingKernelClient
 
+from tests.harness.ports import free_port
 from tests.harness.process_tree import end_tree
 
 START_SECONDS = 120
+TRIES = 5  # of ports, each free when it was looked for
+TAKEN = "is already in use"  # in the log of a server whose port is another's by then
 ANSWER_SECONDS = 30
 PATIENCE = 600  # seconds for a piece of code in a kernel, which may wait for something to be learned
 
@@ -38,6 +40,10 @@ def write_notebook(file: Path, *cells: str) -> Path:
     made = [nbformat.v4.new_code_cell(cell) for cell in cells]
     nbformat.write(nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel}), file)
     return file
+
+
+class PortTakenError(RuntimeError):
+    """Somebody else listens at the port that was free a moment ago."""
 
 
 class LabServer:
@@ -58,9 +64,17 @@ class LabServer:
             folder.mkdir(parents=True, exist_ok=True)
         quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
         (self.home / "config" / "labconfig" / "page_config.json").write_text(json.dumps(quiet))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        for again in range(TRIES):
+            try:
+                self._start()
+                break
+            except PortTakenError:
+                if again == TRIES - 1:
+                    raise
+        return self
+
+    def _start(self) -> None:
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = (self.home / "server.log").open("wb")
         self.process = subprocess.Popen(
@@ -84,7 +98,6 @@ class LabServer:
         except BaseException:
             self.__exit__()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         """End the server and all that it began. Asked politely it would wait for each of its kernels."""
@@ -109,7 +122,8 @@ class LabServer:
                 time.sleep(0.1)
             else:
                 return
-        raise RuntimeError(f"JupyterLab did not answer within {START_SECONDS} s; its log ends:\n{self.log_tail()}")
+        problem = PortTakenError if TAKEN in self.log_tail() else RuntimeError
+        raise problem(f"JupyterLab did not answer within {START_SECONDS} s; its log ends:\n{self.log_tail()}")
 
     def log_tail(self, characters: int = 3000) -> str:
         """The end of what the server printed."""

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from playwright.sync_api import BrowserContext
 
 from tests.harness.browser.bare_page import BarePage
-from tests.harness.browser.page import NotebookPage, WidgetPage
+from tests.harness.browser.page import NotebookPage, WidgetPage, inner
 
 PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 GOLD = "from dshq_widget import DrillWidget; w = DrillWidget('ball', policy='gold'); w"
@@ -61,9 +61,35 @@ def ticks_on(widget: WidgetPage) -> bool:
 def pause(widget: WidgetPage) -> float:
     """Pause, and return the tick at which the match stands."""
     widget.control("pause").first.click()
+    return standing_tick(widget)
+
+
+def standing_tick(widget: WidgetPage) -> float:
+    """The tick at which a match stands that somebody pauses: the same in two readings half a second apart."""
     widget.wait_attribute("playing", lambda playing: playing == "false")
-    widget.page.wait_for_timeout(500)  # one more report of the show, after which the tick is the standing one
-    return widget.number("tick")
+
+    def reading() -> tuple[float, float]:
+        before = widget.number("tick")
+        widget.page.wait_for_timeout(500)
+        return before, widget.number("tick")
+
+    return widget.until(reading, lambda read: read[0] == read[1], 60, "the match to stand")[1]
+
+
+def still_picture(widget: WidgetPage) -> bytes:
+    """The picture of a match that stands, once what a dash or a kick has left has faded away: the same a second later.
+    Compare the `inner` of it.
+    """
+
+    def unchanged() -> bytes | None:
+        before = widget.picture()
+        widget.page.wait_for_timeout(1000)
+        after = widget.picture()
+        return after if inner(after) == inner(before) else None
+
+    still = widget.until(unchanged, bool, 60, "the picture to stand")
+    assert still
+    return still
 
 
 def rests(widget: WidgetPage) -> None:

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import type { Traits } from "../../../contract/model";
 import type { FromWorker, KernelToPage, PageToKernel } from "../../../contract/protocol";
 import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../../../tests/harness/fakes";
+import { soon } from "../../../tests/harness/soon";
 import { HEIGHT, MADE_BYTES, Pictures, SEEN_BYTES, WIDTH } from "../frames";
 
 beforeAll(installBrowser);
@@ -142,7 +143,7 @@ describe("the panel Dream", () => {
     await decisions(0, 3);
     expect(picture("What it sees").hasAttribute("data-empty")).toBe(true);
     await say({ type: "DECIDED", plan: 1, tick: 4, left: 1 });
-    await vi.waitFor(() => expect(picture("What it sees").hasAttribute("data-empty")).toBe(false));
+    await soon(() => expect(picture("What it sees").hasAttribute("data-empty")).toBe(false));
     expect(picture("What it makes of it").hasAttribute("data-empty")).toBe(false);
     expect(root.querySelector(".surprise figcaption")!.textContent).toBe("Surprise 2.00 nats");
     expect(root.querySelector(".surprise polyline")!.getAttribute("points")!.split(" ")).toHaveLength(2);
@@ -157,10 +158,10 @@ describe("the panel Dream", () => {
     await imagined(8, 2);
     await decisions(5, 15);
     await say({ type: "DECIDED", plan: 1, tick: 20, left: 4 });
-    await vi.waitFor(() => expect(drawn("What came, step")).toBe(3));
+    await soon(() => expect(drawn("What came, step")).toBe(3));
     expect(root.querySelector(".film")!.textContent).toContain("a reward of +1.50, and the game to go on with 100%");
     await say({ type: "DECIDED", plan: 1, tick: 68, left: 0 });
-    await vi.waitFor(() => expect(drawn("What came, step")).toBe(STEPS));
+    await soon(() => expect(drawn("What came, step")).toBe(STEPS));
   });
 
   it("ends the film where the game ended", async () => {
@@ -169,7 +170,7 @@ describe("the panel Dream", () => {
     await imagined(0, 2);
     await decisions(30, 2); // after a rest
     await say({ type: "DECIDED", plan: 1, tick: 124, left: 0 });
-    await vi.waitFor(() => expect(root.querySelector(".film")!.textContent).toContain("The game ended here."));
+    await soon(() => expect(root.querySelector(".film")!.textContent).toContain("The game ended here."));
     expect(drawn("What came, step")).toBe(2);
   });
 
@@ -184,7 +185,7 @@ describe("the panel Dream", () => {
     expect(drawn("The dream")).toBe(1);
     const screen = control<HTMLElement>("Dream to play in");
     screen.dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
-    await vi.waitFor(() => expect(sent("DREAM_ACT").at(-1)).toMatchObject({ action: 2 })); // forward, no dash
+    await soon(() => expect(sent("DREAM_ACT").at(-1)).toMatchObject({ action: 2 })); // forward, no dash
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(sent("DREAM_ACT")).toHaveLength(2); // no more before an answer
     await told({ type: "DREAMT", reward: 0.5, continues: 0.25 }, new Uint8Array(MADE_BYTES));
