@@ -13,7 +13,6 @@ from tests.harness.games.device_play import LENGTH, host, start
 from tests.harness.games.toy_drills import Race
 
 
-@pytest.mark.slow
 def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):
     compiled, learner, play = start(Race, {"walker": 1.0}, 48)
     rollout = play.next()

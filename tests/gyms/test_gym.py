@@ -273,7 +273,7 @@ def test_cartpole_is_learned_saved_and_evaluated(asked, kept, tmp_path, capsys):
     few = evaluate_environment(load_policy(file), "gym:CartPole-v1", 5)
     assert main.main(["evaluate", str(file), "--matches", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["return_mean"] == few["return_mean"]
-    assert few["return_std"] > 0, "the same episodes"
+    assert few["return_std"] > 0 or few["return_mean"] == 500, "the same episodes, and not all of them whole"
     assert main.main(["evaluate", str(file), "--against", "random"]) == 2
     assert load(file).environment["wrappers"][0] == "FlattenObservation"
 

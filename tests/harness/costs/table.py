@@ -21,7 +21,7 @@ BUDGETS: dict[str, float] = {
     "drills": 42,
     "env": 50,
     "formats": 5,
-    "gpu": 25,
+    "gpu": 42,
     "gyms": 24,
     "kernels": 48,
     "learning": 20,
