@@ -79,9 +79,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(
             key=lambda item: (item.get_closest_marker("slow") is not None, BROWSER in item.path.parents),
         )
-    gc.freeze()  # what was imported and collected stays: nobody has to go through it for garbage again and again
-    gc.enable()
     if shutil.which("nvidia-smi") is None:
         for item in items:
             if item.get_closest_marker("gpu"):  # not `item.keywords`, among which is the folder's name
                 item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """What was imported and collected stays: nobody has to go through it for garbage again and again."""
+    gc.freeze()
+    gc.enable()

@@ -95,6 +95,8 @@ SHOW_DEFAULTS = {
     "renderer": "auto",
 }
 """`match` counts resets; `action_repeat` 0 means the drill's own; `opponent` "" means its first baseline."""
+MOST_REPEAT = 120
+"""Ticks for which a page may let a decision hold (`action_repeat`)."""
 SWAP_INTERVAL_MS_MIN = 250
 """Lower limit of `swap_interval_ms`: policies are not sent to the page more often."""
 

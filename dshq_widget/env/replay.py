@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_widget.contract.game_spec import DrillSpec
-from dshq_widget.contract.protocol import REPLAY_FORMAT, REST_SECONDS
+from dshq_widget.contract.protocol import MOST_REPEAT, REPLAY_FORMAT, REST_SECONDS
 from dshq_widget.drill.compiled import CompiledDrill
 
-MOST_REPEAT = 120
-"""Ticks for which a page may let a decision hold (contract/protocol.py, the show's action_repeat)."""
 FIRST = np.eye(1, 16, dtype=np.uint8)
 """Selects lane 0 of one tile, (1, 16); the other lanes are ignored."""
 

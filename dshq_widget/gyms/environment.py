@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from dshq_widget.contract.game_spec import GameSpec, to_plain
 from dshq_widget.policy.action_spaces import Actions
+from dshq_widget.policy.layout import pictures_of
 
 PREFIX = "gym:"
 
@@ -75,8 +76,7 @@ class EnvironmentSpec(GameSpec):
     @property
     def pictures_read(self) -> tuple[tuple[int, ...], ...]:
         """Shape of each picture that a policy reads, channels first; none: it reads numbers alone."""
-        made = self.environment
-        return (made.pixels,) if made.pixels else made.pictures
+        return pictures_of(vars(self.environment))
 
     @property
     def environment_json(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dshq_widget.gyms.reading import SIDE, STACK, left_out, readable
 from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
 from dshq_widget.policy.action_spaces import Actions, GymError
-from dshq_widget.policy.layout import Layout
+from dshq_widget.policy.layout import Layout, pictures_of
 from dshq_widget.runtime.own_modules import look_in
 
 ATARI_FPS, ATARI_SKIP = 60.0, 4
@@ -108,7 +108,7 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
     pictures = env.pictures if isinstance(env, InOneRow) else ()
-    layout = _layout(pictures or ((pixels,) if pixels else ()), shape)
+    layout = _layout(pictures_of({"pixels": pixels, "pictures": pictures}), shape)
     plain = named.split(gym_id)[0]
     atari = bool(ATARI.match(plain))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)

@@ -170,7 +170,7 @@ _SHOW_RANGES = {
     "match": (0, (1 << 53) - 1),
     "swap_interval_ms": (0, 600_000),
     "blend_ms": (0, 60_000),
-    "action_repeat": (0, 120),
+    "action_repeat": (0, protocol.MOST_REPEAT),
 }
 
 

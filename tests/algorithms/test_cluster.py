@@ -27,6 +27,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from tests.harness.local_ray import LocalRay
+from tests.harness.ports import free_port
 
 BANDIT = compile_drill(Bandit)
 CONFIG = TrainConfig(num_envs=32, rollout_length=4, hidden_sizes=(8,))
@@ -109,8 +110,7 @@ def test_an_address_has_a_host_and_a_port(address):
 
 
 def test_an_address_where_nobody_listens_is_named():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with (
         pytest.raises(ConnectionError, match=f"at 127.0.0.1:{port}, .*refused; start one with"),
         connected(f"127.0.0.1:{port}"),

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import pytest
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
+from tests.harness.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 400  # seconds
@@ -51,9 +51,7 @@ def test_two_processes_learn_one_network_and_go_on_from_its_file(tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_process_that_dies_is_a_sentence(tmp_path: Path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     train = ["train", "cartpole", "--joint", "true", "--seconds", "300", "--log-dir", str(tmp_path), "--quiet", *SMALL]
     ranks = [
         subprocess.Popen(

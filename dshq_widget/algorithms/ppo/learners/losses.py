@@ -73,5 +73,9 @@ def clip_fraction(log_prob: Tensor, old_log_prob: Tensor, clip: Number) -> Tenso
 
 def explained_variance(value: Tensor, target: Tensor) -> Tensor:
     """1 - Var(R - V) / Var(R); 0 where the returns do not vary."""
-    error, spread = (target - value).var(correction=0), target.var(correction=0)
+    return explained((target - value).var(correction=0), target.var(correction=0))
+
+
+def explained(error: Tensor, spread: Tensor) -> Tensor:
+    """The same of Var(R - V) and Var(R), which of several machines' samples are not those of one machine's."""
     return torch.where(spread > 0, 1 - error / spread, torch.zeros_like(spread))

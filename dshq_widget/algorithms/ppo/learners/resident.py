@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dshq_kernels.play.rollout import Samples
-from dshq_widget.algorithms.ppo.learners import learner
+from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.device_normalizer import DeviceNormalizer
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
@@ -228,9 +228,7 @@ class ResidentPPO(TorchPPO):
             self._steps(rollout, hyper, plan)
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
-        # losses.explained_variance, of all machines' samples
-        error, spread = self._spread(returns - value)[1], self._spread(returns)[1]
-        self.report[EXPLAINED] = torch.where(spread > 0, 1 - error / spread, torch.zeros_like(spread))
+        self.report[EXPLAINED] = losses.explained(self._spread(returns - value)[1], self._spread(returns)[1])
         if self._normal.active:
             with torch.no_grad():
                 self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
