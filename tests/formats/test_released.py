@@ -69,7 +69,8 @@ def test_what_a_newer_release_made_says_so_and_stays_as_it_is(tmp_path: Path):
     policy = newer(HERE / release / "bot.dshq", tmp_path)
     for name in ("bot.yaml", "match.json"):
         shutil.copy(HERE / release / name, tmp_path / name)
-    (tmp_path / "bot.yaml").write_text("format: 2\n" + (tmp_path / "bot.yaml").read_text())
+    run = (tmp_path / "bot.yaml").read_text()
+    (tmp_path / "bot.yaml").write_text(run.replace("format: 1\n", "format: 2\n"))
     match = json.loads((tmp_path / "match.json").read_text()) | {"format": "2"}
     (tmp_path / "match.json").write_text(json.dumps(match))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
