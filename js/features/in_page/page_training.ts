@@ -5,6 +5,7 @@
 import { listen, type Model } from "../../contract/model";
 import type { KernelToPage } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
+import { compact } from "../../ui/format";
 import type { Between } from "../plug";
 import { LearnerLink } from "./learner_link";
 import { buildOffer, type Offer } from "./offer";
@@ -208,7 +209,7 @@ export class PageTraining implements Between {
       };
     } else if (this.starved >= STARVED_ROWS && this.ready && !this.trainer) {
       const rate = this.base.get("metrics").agent_steps_per_second ?? 0;
-      const text = `The kernel makes ${Math.round(rate).toLocaleString("en-US")} decisions a second, because other work leaves it little. This page can train by itself, likely faster.`;
+      const text = `The kernel makes ${compact(rate)} decisions a second, because other work leaves it little. This page can train by itself, likely faster.`;
       this.offer = { text, actions: [{ control: "train-in-page", act: () => this.takeFromKernel() }] };
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
