@@ -136,6 +136,15 @@ def test_without_a_guard_nothing_is_tested_and_who_fell_is_not_champion():
     assert max(reign.succession.test.suspicion) == SUSPICION, "no grudge for longer than the fall"
 
 
+def test_without_a_guard_the_champion_moves_on():
+    """A lucky measurement of the reference leaves a suspicion that no test takes away; it must not last for ever."""
+    reign, coin, champions = Reign(), np.random.default_rng(1), []
+    for _ in range(600):
+        reign.round(0.98, 0.5, even=bool(coin.integers(2)), watch=False)
+        champions.append(reign.succession.champion.version)
+    assert len(set(champions[300:])) > 20
+
+
 def test_who_is_paid_for_something_else_may_win_less():
     reign = Reign()
     reign.round(0.98, 0.9)

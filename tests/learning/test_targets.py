@@ -3,6 +3,7 @@
 import dataclasses
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dshq_widget.contract.metrics import METRICS
@@ -47,6 +48,28 @@ def test_targets_are_beaten_one_after_another_and_keep_their_time(play):
     played.won["chaser"] = (0.9, 0.5)
     play(played, 7.0)
     assert played.metrics == {"beats_idle": 2.0, "beats_random": 2.0, "beats_script": 7.0, "target_share": 0.0}
+
+
+def test_luck_does_not_beat_a_target(monkeypatch):
+    """Who wins 45 % of the decided matches passed one of ten looks in 86 of 100 runs, when one look was enough."""
+    draw = np.random.default_rng(0)
+
+    def result(_drill, _player, _name, matches, seed):
+        rate = draw.binomial(matches, 0.45) / matches
+        return {"win_rate": rate, "win_share": rate}
+
+    monkeypatch.setattr(targets, "network", lambda *_: None)
+    monkeypatch.setattr(targets, "opponent", lambda name, _: name)
+    monkeypatch.setattr(targets, "evaluate", result)
+    run = SimpleNamespace(learner=SimpleNamespace(blob=lambda: None), seconds=1.0)
+    lucky = 0
+    for _ in range(100):
+        played = Played({})
+        for _ in range(10):
+            played._due = 0.0
+            played.after_update(run, None, {})
+        lucky += bool(played.beaten)
+    assert lucky < 30
 
 
 def test_they_live_with_the_policy(play):

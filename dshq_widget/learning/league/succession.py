@@ -57,7 +57,7 @@ class Succession:
 
         `points` are those of its `matches` with each pinned opponent; `even` says whether it made at least half the
         points against the champion. Returns "" or, as part of a sentence, how far it has fallen; with `watch` false no
-        test is made.
+        test is made, so a suspicion, which only a test takes away, keeps nobody from being crowned.
         """
         if self.champion is None or self.anew:
             self.champion, self.anew = newcomer, False
@@ -69,7 +69,7 @@ class Succession:
             due = self.test.notice(k, won, matches, self.score.strength(k)) and watch
             if due and (problem := self._tested(newcomer, k)):
                 return problem
-        if even and self.test.calm:
+        if even and (self.test.calm or not watch):
             self._crown(newcomer, matches)
         return ""
 

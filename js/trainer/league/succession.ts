@@ -61,7 +61,7 @@ export class Succession {
       const problem = this.tested(newcomer, k);
       if (problem) return problem;
     }
-    if (even && this.test.calm) this.crown(newcomer, matches);
+    if (even && (this.test.calm || !watch)) this.crown(newcomer, matches);
     return "";
   }
 
