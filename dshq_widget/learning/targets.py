@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-from dshq_kernels.play.rollout import Player
 
+from dshq_kernels.play.rollout import Player
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run

@@ -15,6 +15,7 @@ from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import seeds
 from dshq_widget.learning.evaluator import MOST_SHARE
 from dshq_widget.policy.evaluate import summary, wilson
 
@@ -55,7 +56,7 @@ def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: 
 
 def by_policy(dreamer: Dreamer, games: int, seed: int, greedy: bool = False) -> Player:
     """A player with a memory and chances of its own."""
-    return Player(dreamer, games, torch.Generator().manual_seed(seed), greedy)
+    return Player(dreamer, games, torch.Generator().manual_seed(seeds.apart(seed, seeds.ACTIONS)), greedy)
 
 
 def by_chance(n_actions: int, games: int, seed: int) -> Choose:
@@ -86,7 +87,7 @@ class DreamerEvaluator:
 
     def play(self, blob: np.ndarray) -> None:
         """One round with the learner's present weights; `blob` is the stand-in for the page."""
-        begin, seed = time.monotonic(), self.seed + self.episodes
+        begin, seed = time.monotonic(), seeds.apart(self.seed, seeds.EVALUATION, self.episodes)
         if self.alone:
             found = self._play("random", seed)
             numbers = summary(found.returns, found.lengths, self.drill.spec.target)

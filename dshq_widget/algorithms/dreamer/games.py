@@ -14,7 +14,7 @@ from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
-from dshq_widget.learning import fingerprint
+from dshq_widget.learning import fingerprint, seeds
 from dshq_widget.learning.saved_state import taken
 
 
@@ -57,6 +57,7 @@ class FrameGames:
         gamma: float = 1.0,
     ) -> None:
         self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping)
+        self.batch.seed(seeds.of_games(seed, n))
         known = ("random", "idle", *drill.spec.baselines)
         if self.batch.sides == 2 and opponent not in known:
             raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")

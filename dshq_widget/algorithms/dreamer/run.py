@@ -19,6 +19,7 @@ from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import seeds
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
@@ -53,7 +54,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     spec = PolicySpec.for_config(drill.spec, config)
     dreamer = Dreamer(settings, games.n_actions, config.seed)
     actor = Actor(games, ReplayRing(settings.rows, settings.games), config.seed)
-    player = Player(dreamer, settings.games, torch.Generator().manual_seed(config.seed + 2))
+    player = Player(dreamer, settings.games, torch.Generator().manual_seed(seeds.apart(config.seed, seeds.ACTIONS)))
     source = DreamerGames(actor, player, settings, config.seed, say)
     learner = DreamerLearner(dreamer, spec.floats, say)
     acting = WeightSlots.attach(blocks["weights"], offset=job["acting"]) if job.get("acting") else None

@@ -12,6 +12,7 @@ from dshq_widget.algorithms.dreamer.model.agent import Dreamer
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract import sections
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import seeds
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.evaluate import summary
 
@@ -41,8 +42,9 @@ def evaluate_saved(
     opponent = (drill.spec.baselines or ["random"])[0] if against == "scripted" else against
     for first in range(0, episodes, EPISODES):
         games = min(EPISODES, episodes - first)
-        policy = by_policy(dreamer, games, seed + first, greedy)
-        parts.append(play(drill, policy, games, seed + first, opponent, dreamer.settings.repeat))
+        part = seeds.apart(seed, first)
+        policy = by_policy(dreamer, games, part, greedy)
+        parts.append(play(drill, policy, games, part, opponent, dreamer.settings.repeat))
     names = ("returns", "lengths", "winners")
     found = Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     if drill.spec.sides == 2:

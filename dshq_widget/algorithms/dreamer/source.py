@@ -17,7 +17,7 @@ from dshq_widget.algorithms.dreamer.model.agent import Player
 from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning import fingerprint
+from dshq_widget.learning import fingerprint, seeds
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
 
@@ -48,7 +48,7 @@ class DreamerGames:
         self, actor: Actor, player: Player, settings: DreamerSettings, seed: int, warn: Callable[[str], None]
     ) -> None:
         self.actor, self.player, self.settings, self._warn = actor, player, settings, warn
-        self.chance = torch.Generator().manual_seed(seed + 3)
+        self.chance = torch.Generator().manual_seed(seeds.apart(seed, seeds.SEQUENCES))
         self.due = 0.0
         """Steps that may be replayed."""
         self.replayed = self.played = 0

@@ -13,6 +13,7 @@ from dshq_widget.algorithms.gate.proposal import WAIT, propose
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import seeds
 from dshq_widget.learning.evaluator import MOST_SHARE
 
 EPISODES = 32
@@ -37,7 +38,7 @@ class GateEvaluator:
     def play(self, blob: np.ndarray) -> None:
         """One round."""
         begin = time.monotonic()
-        network, seed = GateNetwork.from_blob(blob), self.seed + self.episodes
+        network, seed = GateNetwork.from_blob(blob), seeds.apart(self.seed, seeds.EVALUATION, self.episodes)
         returns = play_gated(self.drill, network, self.gate, EPISODES, seed=seed).returns
         self.episodes += EPISODES
         self._took = time.monotonic() - begin

@@ -12,7 +12,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
-from dshq_widget.learning import fingerprint
+from dshq_widget.learning import fingerprint, seeds
 from dshq_widget.learning.saved_state import taken
 
 
@@ -21,6 +21,7 @@ class Territories:
 
     def __init__(self, drill: CompiledDrill, n: int, seed: int, weights: Mapping[str, float] | None = None) -> None:
         self.batch = Batch(drill, n, seed, weights=weights, practice=False, shaping=False)
+        self.batch.seed(seeds.of_games(seed, n))
         self.seconds = drill.spec.action_repeat / drill.spec.tick_rate
         self.n_terms = len(drill.spec.terms)
         self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)

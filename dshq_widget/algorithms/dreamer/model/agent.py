@@ -17,6 +17,7 @@ from dshq_widget.algorithms.dreamer.model.rssm import States
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.learning import seeds
 
 ACTING = ("model", "actor")
 """The parts that a policy needs to play and to dream."""
@@ -30,7 +31,7 @@ class Dreamer:
     ) -> None:
         size, self.settings = SIZES[settings.size], settings
         self.device = torch.device(device)
-        weights = torch.Generator().manual_seed(seed)
+        weights = torch.Generator().manual_seed(seeds.apart(seed, seeds.WEIGHTS))
         self.model = WorldModel(
             size,
             n_actions,
@@ -50,7 +51,7 @@ class Dreamer:
         }
         self.slow_weights = flattened(self.slow)
         self.scale = behaviour.ReturnScale()
-        self.chance = torch.Generator(self.device).manual_seed(seed + 1)
+        self.chance = torch.Generator(self.device).manual_seed(seeds.apart(seed, seeds.LATENTS))
         self.skipped = 0
 
     def learn(self, batch: Mapping[str, Tensor], rate: float = 1.0) -> dict[str, float]:

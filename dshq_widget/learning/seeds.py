@@ -1,0 +1,23 @@
+"""Seeds of a run's many generators, made from the one seed of the run. Runs of neighbouring seeds share none."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+GAMES, EVALUATION, WEIGHTS, ACTIONS, LATENTS, SEQUENCES = range(6)
+"""What a generator draws."""
+
+
+def apart(*parts: int) -> int:
+    """A seed for one generator, in 0..2^32 - 1: of the run's seed, a number for what it draws, and what else it hangs
+    on (numpy's SeedSequence).
+    """
+    return int(np.random.SeedSequence(parts).generate_state(1)[0])
+
+
+def of_games(seed: int, n: int) -> NDArray[np.uint32]:
+    """Seeds of `n` games, u32 `[n]`. Where games are seeded `seed, seed + 1, ...`, runs of neighbouring seeds play the
+    same ones, and an interval over such runs is too narrow.
+    """
+    return np.random.default_rng([seed, GAMES]).integers(0, 1 << 32, n, np.uint32)
