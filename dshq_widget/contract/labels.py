@@ -28,7 +28,7 @@ CONTROLS = {
     "step": "Step",
     "step-decision": "Step decision",
     "next-goal": "Next goal",
-    "match-seed": "Seed",
+    "match-seed": "Match seed",
     "reset-match": "Reset match",
     "random-seed": "Random seed",
     "match-repeat": "Action repeat",

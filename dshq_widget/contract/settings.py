@@ -191,7 +191,7 @@ class TrainConfig:
     """
     deterministic: bool = setting(False, "bool", "Lock-step", RESTART, "machine")
     """Reproduce every run bit by bit: one CPU thread plays and learns in turn; `workers` is ignored."""
-    pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
+    pace: float = setting(0.0, "float", "Learning pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
     """Upper limit of training speed; 0 is full speed."""
     evaluate_seconds: float = setting(
         1.5, "float", "Evaluation interval", NEXT_UPDATE, "machine", unit="s", lo=0.0, hi=86_400.0

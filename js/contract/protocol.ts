@@ -256,7 +256,7 @@ export type ToWorker =
       dpi: number;
       theme: Theme;
       reducedMotion?: boolean;
-      renderer?: RendererKind; // what the ladder chose; canvas2d never asks for a GPU
+      renderer?: RendererKind; // what the page chose; canvas2d never asks for a GPU
       reason?: string;
     })
   | (ToShow & { type: "DRILL" } & DrillTrait)

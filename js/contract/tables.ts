@@ -120,7 +120,7 @@ export const CONTROLS = {
   "step": "Step",
   "step-decision": "Step decision",
   "next-goal": "Next goal",
-  "match-seed": "Seed",
+  "match-seed": "Match seed",
   "reset-match": "Reset match",
   "random-seed": "Random seed",
   "match-repeat": "Action repeat",

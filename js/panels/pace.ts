@@ -41,7 +41,7 @@ function build({ session, signal }: PanelView): HTMLElement {
 
   return h(
     "section",
-    { class: "pace", "aria-label": "Pace" },
+    { class: "pace", "aria-label": "Learning pace" },
     h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning pace"), value),
     dial,
     h("div", { class: "stops", "aria-hidden": "true" }, ...stops),

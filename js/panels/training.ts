@@ -44,7 +44,7 @@ function buildBench({ session, undoing, signal }: PanelView): HTMLElement {
     {
       icon: "reset",
       class: "button quiet",
-      title: "Forget everything: discard what was learned; the match continues. Undo brings it back, until something is learned anew.",
+      title: "Forget everything: discard what was learned; the match continues. Undo brings it back, until something new is learned.",
     },
     () => undoing.forget(),
   );

@@ -6,8 +6,8 @@
 import { type DrillSpec, type FromWorker, type RendererKind, SHAPE_FLOATS, type Theme, type Thread } from "../contract/protocol";
 import { Canvas2dRenderer } from "./canvas2d";
 import { compose, EFFECT_SHAPES, type Effects, firstActor } from "./effects";
+import { settle } from "./fallback";
 import type { Gpu } from "./gpu";
-import { settle } from "./ladder";
 import { Look } from "./palette";
 import { type Canvas, interpolate, newCanvas, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
 import { Thrift } from "./thrift";

@@ -5,7 +5,7 @@
  */
 import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../contract/protocol";
 import { PROTOCOL_VERSION } from "../contract/tables";
-import { choose } from "../renderer/ladder";
+import { choose } from "../renderer/fallback";
 import { importOnPage, workerUrl } from "./worker_code";
 
 const KEY = Symbol.for(`dshq-widget.registry.${PROTOCOL_VERSION}`);
@@ -16,7 +16,7 @@ const REGISTRY_ID = "registry"; // the `id` of messages that speak of no widget
 export interface ShowHost {
   readonly thread: Thread;
   readonly renderer: RendererKind;
-  readonly reason: string; // "" on the first rung of the ladder
+  readonly reason: string; // "" where it is the first choice
   readonly post: (message: ToWorker, transfer?: Transferable[]) => void;
 }
 
@@ -29,7 +29,7 @@ type Receive = (message: FromWorker) => void;
 type Probe = (port: Port) => Promise<Capabilities>;
 
 export interface Registry {
-  /** Resolves once, always: the last rung of the ladder is a 2-D canvas on the page. */
+  /** Resolves once, always: the last fallback is a 2-D canvas on the page. */
   readonly host: Promise<ShowHost>;
   /** Messages for widget `id`, until the returned function is called. */
   subscribe(id: string, receive: Receive): () => void;
@@ -52,12 +52,12 @@ function createRegistry(): Registry {
     receivers.set(id, receiver);
     return () => void receivers.delete(id);
   };
-  const host = climb(receive, (port) => askCapabilities(port, subscribe));
+  const host = findHost(receive, (port) => askCapabilities(port, subscribe));
   return { host, subscribe, nextId: () => `widget-${++count}` };
 }
 
 /** Asks the worker and, where that gives no device, the page; `choose` says who draws with what. */
-async function climb(receive: Receive, probe: Probe): Promise<ShowHost> {
+async function findHost(receive: Receive, probe: Probe): Promise<ShowHost> {
   const url = await workerUrl();
   const worker = await startWorker(url, receive, probe);
   if (worker?.can.device) return { ...worker.port, ...choose(worker.can, null) };

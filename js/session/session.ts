@@ -229,7 +229,7 @@ export class Session {
 
   // ---- the host
 
-  /** The host, once the ladder has been climbed; null when this session ended meanwhile. */
+  /** The host, once it is chosen; null when this session ended meanwhile. */
   async ready(): Promise<ShowHost | null> {
     const host = await this.host;
     return this.ending.signal.aborted ? null : host;

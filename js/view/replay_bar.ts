@@ -6,7 +6,7 @@ import type { View } from "./view";
 /** Marks the `stage` while it is there: nothing on the pitch obeys then. `focusMatch` gives the focus to the match when the bar goes. */
 export function buildReplayBar({ session, signal }: View, stage: HTMLElement, focusMatch: () => void): HTMLElement {
   const place = h("span");
-  const back = button("replay-leave", { title: "Back to the live match: it goes on where it stood" }, () => {
+  const back = button("replay-leave", { title: "Back to the live match: it continues where it stopped" }, () => {
     session.replay.end();
     focusMatch();
   });

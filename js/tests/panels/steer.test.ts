@@ -53,7 +53,7 @@ describe("the match by hand", () => {
 });
 
 describe("the learning pace", () => {
-  const dial = () => control<HTMLInputElement>("Learning pace");
+  const dial = () => root.querySelector<HTMLInputElement>('[data-control="learning-pace"]')!;
   const turn = (stop: number) => {
     dial().value = String(PACES.indexOf(stop));
     dial().dispatchEvent(new Event("input"));

@@ -3,13 +3,13 @@ import { type Capabilities, KIND, SHAPE_FLOATS } from "../../contract/protocol";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../../renderer/effects";
+import { choose, settle } from "../../renderer/fallback";
 import { FixedPart } from "../../renderer/fixed";
-import { choose, settle } from "../../renderer/ladder";
 import { ENTRY_FLOATS, Look, rgba } from "../../renderer/palette";
 import { interpolate, type Picture, place, putShape } from "../../renderer/scene";
 import { TOY } from "../harness/toy_game";
 
-describe("the ladder", () => {
+describe("the choice of a renderer", () => {
   const top: Capabilities = { secure: true, gpu: true, device: true, error: "", offscreen: true };
   const bare: Capabilities = { ...top, gpu: false, device: false };
 

@@ -66,7 +66,7 @@ describe("page contract", () => {
     const names = {
       BUTTON: ["Train", "Stop", "Forget everything", "Play", "Pause", "Step", "Step decision", "Next goal", "Reset match", "Share", "Full screen"],
       SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
-      INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
+      INPUT: ["Match seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],
     };
     for (const [tag, list] of Object.entries(names)) for (const name of list) expect(control(name)?.tagName, name).toBe(tag);
@@ -302,7 +302,7 @@ describe("the show", () => {
   it("steps and resets", async () => {
     control("Step").click();
     control("Step decision").click();
-    control<HTMLInputElement>("Seed").value = "7";
+    control<HTMLInputElement>("Match seed").value = "7";
     control("Reset match").click();
     await settle();
     expect(worker().received.map(({ id: _, ...message }) => message)).toEqual([
@@ -355,7 +355,7 @@ describe("the show", () => {
     change("Mode", "human_vs_ai");
     expect(root.querySelector(".key-help")!.textContent).toContain("moveWSdashSpace");
     control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
-    control("Seed").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyS", bubbles: true }));
+    control("Match seed").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyS", bubbles: true }));
     await settle();
     expect(
       worker()

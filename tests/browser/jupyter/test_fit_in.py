@@ -70,7 +70,7 @@ def test_every_control_has_a_name_and_is_reached_by_tab(shared_page: SharedPage)
     roles = {"button", "combobox", "spinbutton", "checkbox", "slider", "textbox", "application"}
     controls = [node for node in tree if not node["ignored"] and node.get("role", {}).get("value") in roles]
     names = [node.get("name", {}).get("value", "") for node in controls]
-    assert {"Train", "Pause", "Speed", "Mode", "Seed", "Match"} <= set(names)
+    assert {"Train", "Pause", "Speed", "Mode", "Match seed", "Match"} <= set(names)
 
     widget.root.evaluate("root => root.querySelectorAll('button, canvas')[0].focus()")
     wanted = widget.root.evaluate(
