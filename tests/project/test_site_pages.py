@@ -1,5 +1,7 @@
 """What tools/site writes for mkdocs: links as the site has them, and every drill described."""
 
+import re
+
 import pytest
 import yaml
 
@@ -61,6 +63,17 @@ def test_every_drill_is_described_and_has_a_picture():
     said = drill_pages.descriptions(drill_pages.ABOUT.read_text(encoding="utf-8"))
     assert list(said) == list(drills) and all(len(text) > 40 for text in said.values())
     assert [name for name in drills if not (drill_pages.ROOT / f"docs/images/drills/{name}.png").is_file()] == []
+
+
+def test_the_cards_of_the_ladder_have_the_figures_of_its_table():
+    figures = (documents.ROOT / "docs/explain/figures.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| (\w+ against \w+) \|.*\| ([\d.]+) % \|$", figures, re.MULTILINE))
+    cards = (documents.ROOT / "tools/site/pages/play/index.md").read_text(encoding="utf-8")
+    won = re.findall(r'href="(\w+)\.html".*Wins (\d+) % of decided matches against (?:the )?(\w+)\.', cards)
+    assert [rung for rung, _, _ in won] == ["bronze", "silver", "gold"]
+    for rung, share, other in won:
+        measured = table[f"{rung} against {'chaser' if other == 'script' else other}"]
+        assert share == f"{float(measured):.0f}", (rung, other)
 
 
 def test_a_page_that_does_not_end_cannot_be_framed():
