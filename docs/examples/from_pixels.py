@@ -1,4 +1,4 @@
-"""A world model (Bandit, Paddle Ball): Dreamer sees frames of 80 by 72 pixels in four shades, and nothing else.
+"""A world model (Bandit, Paddle Ball): Dreamer sees frames of 72 x 80 pixels in four shades, and nothing else.
 
 python docs/examples/from_pixels.py bandit --seconds 300 --out bot.dshq
 """

@@ -96,7 +96,7 @@ def one_process(
 
 
 FEATURES = {
-    "two sides": "drills of two sides, with self-play",
+    "two sides": "drills of two sides",
     "gym": "environments of Gymnasium (`gym:ID`)",
     "recurrent": "networks with memory (`--memory`)",
     "cuda": "learning on a CUDA device (`--device cuda`)",

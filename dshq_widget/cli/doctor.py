@@ -87,7 +87,7 @@ def _system() -> Check:
 
 
 def _browser() -> Check:
-    advice = "Chrome, Edge and other Chromium browsers are tested. Firefox shows and trains exported pages, too."
+    advice = "Chromium browsers and Firefox are tested: docs/systems.md."
     return "browser", True, "any with WebAssembly SIMD", advice
 
 

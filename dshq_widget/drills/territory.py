@@ -242,7 +242,7 @@ class Territory(Drill):
         "target": "parasite",
     }
     hint = (
-        "Each decision proposes a square and a kind of parasite: a ring marks it, dashed where the gate blocked it. "
+        "Each decision proposes a chunk and a kind of parasite: a ring marks it, dashed where the gate blocked it. "
         "The tab Gate says why."
     )
     tags = TAGS

@@ -1,7 +1,8 @@
 """The releases of numba that this package asks for and whose inside it knows: the one place that says which.
 
-`kept` (numba's cache) and `backends/bent_numba.py` (its compiler) reach into numba. With a newer release the first lets
-numba keep its code by itself; the second is tried, and where it fails a sentence says what to do.
+`kept` and `shipped` (numba's cache) and `backends/bent_numba.py` (its compiler) reach into numba. With a newer release
+`kept` lets numba keep its code by itself, and `bent_numba` is tried: where it fails a sentence says what to do.
+`shipped` takes code of exactly one release.
 """
 
 from __future__ import annotations
