@@ -87,6 +87,12 @@ CURVES = (
         format="signed",
         colour=4,
     ),
+    Curve(
+        "Predicted reward",
+        "Mean prediction for the states of the latest decisions: what it is paid to wait, and to send a parasite.",
+        {"predicted_wait": "wait", "predicted_energy": "energy", "predicted_combat": "combat"},
+        format="signed",
+    ),
 )
 
 
@@ -113,6 +119,8 @@ ALGORITHM = Algorithm(
     tensors={
         "train.gate.adam": saved_state.numbers(2, -1),
         "train.gate.numbers": saved_state.numbers(4, low=0),
+        "train.gate.predictor": saved_state.numbers(3, -1),
+        "train.gate.predictor_steps": saved_state.number(0),
         "train.gate.baseline": saved_state.number(-saved_state.MOST),
         "train.gate.rng": saved_state.generator,
         "train.gate.draws": saved_state.generator,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dshq_widget.algorithms.gate import losses
+from dshq_widget.algorithms.gate.action_rewards import ActionRewards, known, taken
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
 from dshq_widget.algorithms.gate.network import Adam, GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
@@ -47,9 +48,10 @@ class ContinuousTrainer:
         on_version: Callable[[Model], None] | None = None,
     ) -> None:
         self.buffer, self.settings, self.on_version = buffer, settings or GateSettings(), on_version
-        self.rng = np.random.default_rng([seed, 0x57E9])
+        self.seed, self.rng = seed, np.random.default_rng([seed, 0x57E9])
         network = GateNetwork.initial(seed, self.settings.network)
         self.adam, self.baseline = Adam(network.layout.size), 0.0
+        self.action_rewards = ActionRewards(seed) if self.settings.action_rewards else None
         self.skipped = self.failed = 0
         self._model = Model(0, network)
         self._thread: threading.Thread | None = None
@@ -86,9 +88,9 @@ class ContinuousTrainer:
         chosen, kinds = batch["spawn_chunk"], batch["spawn_type"]
         if self.adam.steps == 0:
             self.baseline = float(reward.mean())
+        ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
         if s.loss == "policy_gradient":
-            ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
-            advantage = (ratio * (reward - self.baseline)).astype(np.float32)
+            advantage = (ratio * (reward - self.compared_with(batch))).astype(np.float32)
             loss, entropy, d_chunk, d_kind = losses.policy_gradient(heads, chosen, kinds, advantage, s.entropy_coef)
         else:
             loss, entropy, d_chunk, d_kind = losses.target_shaping(heads, chosen, kinds, reward.astype(np.float32))
@@ -107,7 +109,18 @@ class ContinuousTrainer:
             "training_reward": float(reward.mean()),
             "batch_size": float(len(batch)),
         }
-        return metrics | ({"loss_value": float((error**2).mean())} if s.reward_head else {})
+        if s.reward_head:
+            metrics["loss_value"] = float((error**2).mean())
+        if self.action_rewards:
+            weights, rate = ratio * known(batch), s.learning_rate * rate
+            metrics["loss_action_rewards"] = self.action_rewards.learn(
+                batch["observation"], taken(batch), reward, weights, rate
+            )
+        return metrics
+
+    def compared_with(self, batch: np.ndarray) -> float | np.ndarray:
+        """What the policy gradient subtracts from rewards: their running mean, or one number for each decision."""
+        return self.baseline
 
     def _rewards(self, batch: np.ndarray) -> np.ndarray:
         if self.settings.mode in ("filter", "ungated"):
@@ -115,8 +128,9 @@ class ContinuousTrainer:
         return training_rewards(batch, self.settings.gate_weight, self.settings.actual_weight)
 
     def load(self, network: GateNetwork) -> None:
-        """Go on from other weights with a fresh optimiser, as the next version."""
+        """Go on from other weights with a fresh optimiser, as the next version; predictions begin anew, too."""
         self.adam = Adam(network.layout.size)
+        self.action_rewards = ActionRewards(self.seed) if self.settings.action_rewards else None
         self._publish(Model(self._model.version + 1, network))
 
     def _publish(self, model: Model) -> None:
@@ -173,15 +187,18 @@ class ContinuousTrainer:
     def state(self) -> dict[str, np.ndarray]:
         """Optimiser, running mean and generator, for a checkpoint; the buffer has a state of its own."""
         numbers = [self._model.version, self.adam.steps, self.skipped, self.failed]
-        return {
+        own = {
             "train.gate.adam": np.stack([self.adam.mean, self.adam.square]),
             "train.gate.numbers": np.array(numbers, np.int64),
             "train.gate.baseline": np.array(self.baseline),
             "train.gate.rng": pack_generator(self.rng),
         }
+        return own | (self.action_rewards.state() if self.action_rewards else {})
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned, after `load`."""
+        if self.action_rewards:
+            self.action_rewards.restore(state)
         size = self._model.network.layout.size
         if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, size):
             return

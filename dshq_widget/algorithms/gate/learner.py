@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
+from dshq_widget.algorithms.gate.action_rewards import NAMES
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import Experience as Decision
 from dshq_widget.algorithms.gate.games import Due, GateGames
@@ -105,6 +106,7 @@ class GateReport(Companion):
         self.history = History()
         self.untrained = {f"{name}_untrained": value for name, value in untrained.items()}
         self.games: GateGames | None = None
+        self.trainer: ContinuousTrainer | None = None
 
     def heard(self, decision: Decision) -> None:
         """`GateGames.on_decision`."""
@@ -128,11 +130,18 @@ class GateReport(Companion):
             if len(known):
                 shares["actual_reward_mean"] = float(known.mean())
         counts = {"buffer_size": len(buffer), "pending_count": buffer.pending, "exploration": self.games.gate.epsilon}
-        return shares | counts | self.untrained | self.history.tenths()
+        return shares | self._predicted(recent) | counts | self.untrained | self.history.tenths()
+
+    def _predicted(self, recent: np.ndarray) -> dict[str, float]:
+        rewards = self.trainer.action_rewards if self.trainer else None
+        if rewards is None or not len(recent):
+            return {}
+        means = rewards.predict(recent["observation"]).mean(axis=0).tolist()
+        return {f"predicted_{name}": value for name, value in zip(NAMES, means, strict=True)}
 
     def begin(self, run: Run) -> None:
-        assert isinstance(run.source, GateGames)
-        self.games = run.source
+        assert isinstance(run.source, GateGames) and isinstance(run.learner, GateLearner)
+        self.games, self.trainer = run.source, run.learner.trainer
 
     def state(self) -> dict[str, np.ndarray]:
         bins = np.array(self.history.bins, np.float64).reshape(-1, 3)

@@ -30,6 +30,18 @@ METRICS: dict[str, Metric] = {
     "actual_reward_mean": Metric(
         "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True
     ),
+    "predicted_wait": Metric(
+        "ACTOR", "reward", "Predicted training reward of waiting, mean over the states of the last 100 decisions."
+    ),
+    "predicted_energy": Metric(
+        "ACTOR", "reward", "Predicted training reward of sending an energy parasite, over the same states."
+    ),
+    "predicted_combat": Metric(
+        "ACTOR", "reward", "Predicted training reward of sending a combat parasite, over the same states."
+    ),
+    "loss_action_rewards": Metric(
+        "TRAINER", "reward^2", "Weighted squared error of the predicted rewards of actions, over a batch."
+    ),
     "exploration": Metric("ACTOR", "reward", "Current exploration bonus."),
     "pending_count": Metric("ACTOR", "decisions", "Sent decisions whose reward is not known yet."),
 }

@@ -12,12 +12,10 @@ product of the two. `wait` gets a logit that no proposal ever has; the gate wait
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dshq_kernels.network.layers import Places, parse
-from dshq_kernels.network.places import nearness, read_places, seen_of_each, traits_of_each
+from dshq_kernels.network.places import nearness
 from dshq_widget.algorithms.gate.shape import (
     ACTIVATION,
     CHUNK_HIDDEN,
@@ -27,6 +25,7 @@ from dshq_widget.algorithms.gate.shape import (
     SECOND,
     SIGNED,
 )
+from dshq_widget.algorithms.gate.trunk import Layout, Trunk
 from dshq_widget.policy.network import PolicySpec
 
 NEVER = -30.0
@@ -35,117 +34,88 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam: Kingma and Ba, 2015."""
 
 
-class Layout:
-    """Where the parameters of one network lie in a row: `shapes` by name, in order, and `places`, where each begins and
-    ends. `layers`: names of W and b of what is not a head of one unit; `wt`, `bt` are the type's, `wv`, `bv` the
-    reward's.
+class PolicyLayout(Layout):
+    """The parameters of one network of `LAYERS`. `layers`: names of W and b of what is not a head of one unit; `wt`,
+    `bt` are the type's, `wv`, `bv` the reward's.
     """
 
     def __init__(self, kind: str) -> None:
         self.spec = PolicySpec(LAYERS[kind], ACTIVATION)
-        front = self.spec.front
-        self.front = front if isinstance(front, Places) else None
+        front = self.spec.front if isinstance(self.spec.front, Places) else None
         names = (("wp", "bp"), ("wr", "br"), ("w1", "b1"), ("w2", "b2"), ("wc", "bc"), ("wo", "bo"))
-        inputs, own = parse(self.spec.layers)[1][0], self.front.shapes if self.front else ()
-        chunk_head = () if self.front else ((SECOND, CHUNK_HIDDEN), (CHUNK_HIDDEN, CHUNKS))
+        inputs, own = parse(self.spec.layers)[1][0], front.shapes if front else ()
+        chunk_head = () if front else ((SECOND, CHUNK_HIDDEN), (CHUNK_HIDDEN, CHUNKS))
         sizes = [*own, (inputs, FIRST), (FIRST, SECOND), *chunk_head]
         first = 2 - len(own)
         self.layers = names[first : first + len(sizes)]
         heads = {("wt", "bt"): (SECOND, 1), ("wv", "bv"): (SECOND, 1)}
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        for (w, b), shape in (dict(zip(self.layers, sizes, strict=True)) | heads).items():
-            self.shapes |= {w: shape, b: shape[1:]}
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()]).tolist()
-        self.places = dict(zip(self.shapes, zip([0, *ends], ends, strict=False), strict=True))
-        self.size: int = ends[-1]
+        super().__init__(dict(zip(self.layers, sizes, strict=True)) | heads, front)
 
 
-LAYOUTS = {kind: Layout(kind) for kind in LAYERS}
+LAYOUTS = {kind: PolicyLayout(kind) for kind in LAYERS}
 OF_SIZE = {layout.size: layout for layout in LAYOUTS.values()}
 
 
-class GateNetwork:
+class GateNetwork(Trunk):
     """Parameters in one row, f32, with views by name; their number says which network it is."""
 
+    layout: PolicyLayout
+
     def __init__(self, flat: np.ndarray) -> None:
-        self.flat, self.layout = flat, OF_SIZE[len(flat)]
-        self.views: dict[str, np.ndarray] = {}
-        for name, (begin, end) in self.layout.places.items():
-            self.views[name] = flat[begin:end].reshape(self.layout.shapes[name])
+        super().__init__(flat, OF_SIZE[len(flat)])
 
     @classmethod
     def initial(cls, seed: int, kind: str = "places") -> GateNetwork:
         """He initialisation (He et al., 2015), biases zero; the reward head and the pulls of places begin at zero."""
-        rng = np.random.default_rng([seed, 0x6A7E])
         network = cls(np.zeros(LAYOUTS[kind].size, np.float32))
-        for name in ("wp", "w1", "w2", "wc", "wo", "wt"):
-            view = network.views.get(name, np.zeros((1, 0)))
-            view[:] = rng.standard_normal(view.shape) * np.sqrt(2.0 / len(view))
+        network.initialise(np.random.default_rng([seed, 0x6A7E]), ("wp", "w1", "w2", "wc", "wo", "wt"))
         return network
-
-    @property
-    def _in_front(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self.views["wp"], self.views["bp"]), (self.views["wr"], self.views["br"])]
 
     def forward(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Chunk logits f32 `[n, 400]`, type logits f32 `[n]` (positive: combat), values f32 `[n]` of features f32
         `[n, 28]`, and the hidden layers for `gradient`.
         """
-        p, zero, front = self.views, np.float32(0), self.layout.front
-        hidden = {"x": x}
+        p, front, hidden = self.views, self.layout.front, self.read(x)
+        h2 = hidden["h2"]
         if front:
-            cell, there, exists = seen_of_each(front, x)
-            traits = traits_of_each(self._in_front, there, exists)
-            near = nearness(front)[cell].reshape(len(x), -1, CHUNKS)
-            pulls = ((traits @ p["wr"] + p["br"]) * exists[..., None]).reshape(len(x), 1, -1)
-            x = read_places(front, self._in_front, x)
-            hidden = {"x": x, "there": there, "exists": exists, "traits": traits, "near": near}
-        h1 = np.maximum(x @ p["w1"] + p["b1"], zero)
-        h2 = np.maximum(h1 @ p["w2"] + p["b2"], zero)
-        if front:
-            chunk = (pulls @ near)[:, 0]
+            near = hidden["near"] = nearness(front)[hidden["cell"]].reshape(len(x), -1, CHUNKS)
+            pulls = (hidden["traits"] @ p["wr"] + p["br"]) * hidden["exists"][..., None]
+            chunk = (pulls.reshape(len(x), 1, -1) @ near)[:, 0]
         else:
-            hidden["hc"] = np.maximum(h2 @ p["wc"] + p["bc"], zero)
+            hidden["hc"] = np.maximum(h2 @ p["wc"] + p["bc"], np.float32(0))
             chunk = hidden["hc"] @ p["wo"] + p["bo"]
         kind = (h2 @ p["wt"] + p["bt"])[:, 0]
         value = (h2 @ p["wv"] + p["bv"])[:, 0]
-        return chunk, kind, value, hidden | {"h1": h1, "h2": h2}
+        return chunk, kind, value, hidden
 
     def gradient(
         self, hidden: dict[str, np.ndarray], d_chunk: np.ndarray, d_kind: np.ndarray, d_value: np.ndarray
     ) -> np.ndarray:
         """f32, as the parameters: the gradient of a loss, given its derivatives by the outputs of `forward`."""
         p, out = self.views, GateNetwork(np.empty(self.layout.size, np.float32))
-        g, h1, h2 = out.views, hidden["h1"], hidden["h2"]
+        g, h2, d_traits = out.views, hidden["h2"], None
         g["wt"][:, 0], g["bt"][0] = h2.T @ d_kind, d_kind.sum()
         g["wv"][:, 0], g["bv"][0] = h2.T @ d_value, d_value.sum()
         d_h2 = d_kind[:, None] * p["wt"].T + d_value[:, None] * p["wv"].T
-        if not self.layout.front:
+        if self.layout.front:
+            d_traits = self._pulled_back(g, hidden, d_chunk)
+        else:
             hc = hidden["hc"]
             g["wo"][:], g["bo"][:] = hc.T @ d_chunk, d_chunk.sum(0)
             d_hc = (d_chunk @ p["wo"].T) * (hc > 0)
             g["wc"][:], g["bc"][:] = h2.T @ d_hc, d_hc.sum(0)
             d_h2 += d_hc @ p["wc"].T
-        d_h2 *= h2 > 0
-        g["w2"][:], g["b2"][:] = h1.T @ d_h2, d_h2.sum(0)
-        d_h1 = (d_h2 @ p["w2"].T) * (h1 > 0)
-        g["w1"][:], g["b1"][:] = hidden["x"].T @ d_h1, d_h1.sum(0)
-        if self.layout.front:
-            self._gradient_of_places(g, hidden, d_chunk, d_h1 @ p["w1"].T)
+        self.read_back(g, hidden, d_h2, d_traits)
         return out.flat
 
-    def _gradient_of_places(
-        self, g: dict[str, np.ndarray], hidden: dict[str, np.ndarray], d_chunk: np.ndarray, d_x: np.ndarray
-    ) -> None:
-        """Writes the gradient of what stands in front into `g`; `d_x`: by what the first dense layer reads."""
-        front, p, traits = self.layout.front, self.views, hidden["traits"]
+    def _pulled_back(self, g: dict[str, np.ndarray], hidden: dict[str, np.ndarray], d_chunk: np.ndarray) -> np.ndarray:
+        """Writes the gradient of the pulls into `g`; the derivatives by the traits that they are made of."""
+        front, traits = self.layout.front, hidden["traits"]
         assert front is not None
         exists = hidden["exists"][..., None]
         d_pulls = (hidden["near"] @ d_chunk[..., None]).reshape(*traits.shape[:2], front.reaches) * exists
         g["wr"][:], g["br"][:] = np.einsum("npt,npr->tr", traits, d_pulls), d_pulls.sum((0, 1))
-        d_traits = d_pulls @ p["wr"].T + d_x[:, None, : front.traits] / front.places
-        d_traits = d_traits * (traits > 0) * exists
-        g["wp"][:], g["bp"][:] = np.einsum("npf,npt->ft", hidden["there"], d_traits), d_traits.sum((0, 1))
+        return d_pulls @ self.views["wr"].T
 
     def blob(self) -> np.ndarray:
         """The same policy as flat weights of a network of `LAYERS`, f32; the last output is the value."""

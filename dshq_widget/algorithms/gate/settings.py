@@ -67,6 +67,10 @@ class GateSettings(Section):
     """Sample decisions in proportion to the size of their gate signal instead of uniformly."""
     reward_head: bool = setting(False, "bool", "Reward head", RESTART, "gate")
     """Whether the network also predicts the expected reward of its state (shown as the value)."""
+    action_rewards: bool = setting(False, "bool", "Action rewards", RESTART, "gate")
+    """Whether a network beside it predicts what each action is paid: to wait, to send an energy parasite, or a combat
+    one (charted; nothing learns from it).
+    """
     mode: str = setting(
         "gated", "choice", "Mode", NEXT_UPDATE, "gate", choices=("gated", "sent_only", "filter", "ungated")
     )
