@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dshq_widget.algorithms.gate import components as parts
 from dshq_widget.algorithms.gate import losses
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
-from dshq_widget.algorithms.gate.experience import Experience, ExperienceBuffer, training_rewards
+from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
 from dshq_widget.algorithms.gate.games import annealed
 from dshq_widget.algorithms.gate.gate import SimulationGate, sends
 from dshq_widget.algorithms.gate.network import LAYOUTS, GateNetwork
@@ -22,6 +22,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy.policy import Policy
+from tests.harness.games.decisions import experience, features
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -37,21 +38,6 @@ def view(workers=(), protectors=(), energy=100.0, seconds=0.0):
         "queen_energy": energy,
         "seconds_since_spawn": np.full(400, seconds),
     }
-
-
-def experience(**changes):
-    values = {
-        "observation": np.full(28, 0.5, np.float32),
-        "spawn_chunk": 7,
-        "spawn_type": "energy",
-        "nn_confidence": 0.01,
-        "gate_signal": 0.25,
-        "R_expected": 0.85,
-        "gate_components": dict.fromkeys(parts.NAMES, 0.5),
-        "was_executed": True,
-        "timestamp": 0.0,
-    }
-    return Experience(**(values | changes))
 
 
 class TestComponents:
@@ -296,14 +282,6 @@ class TestBuffer:
         for thread in threads:
             thread.join()
         assert buffer.added == 1200 and not broken and buffer.pending == 0
-
-
-def features(rng, n):
-    """Features as the drill has them: five places or fewer, each a chunk and what is there; then energies."""
-    x = rng.random((n, 28)).astype(np.float32)
-    x[:, 0:25:5] = (rng.integers(0, 400, (n, 5)) / 399).astype(np.float32)
-    x[:, :25].reshape(n, 5, 5)[rng.random((n, 5)) < 0.2] = 0
-    return x
 
 
 def learned(kind, seed=3):

@@ -12,7 +12,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
-from tests.algorithms.test_gate import experience, features
+from tests.harness.games.decisions import experience, features
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -94,10 +94,8 @@ class TestTrainer:
         for _ in range(20):
             said, without = one.step(), other.step()
             assert said.pop("loss_action_rewards") > 0 and said == without
-        assert (
-            one.get_model_for_inference().network.flat.tobytes()
-            == other.get_model_for_inference().network.flat.tobytes()
-        )
+        learned = [trainer.get_model_for_inference().network.flat for trainer in (one, other)]
+        assert np.array_equal(*learned)
         assert one.action_rewards.predict(buffer.newest(20)["observation"])[:, 0].mean() < -0.005
         assert other.action_rewards is None
 
