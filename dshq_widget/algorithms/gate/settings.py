@@ -69,7 +69,7 @@ class GateSettings(Section):
     """Whether the network also predicts the expected reward of its state (shown as the value)."""
     action_rewards: bool = setting(False, "bool", "Action rewards", RESTART, "gate")
     """Whether a network beside it predicts what each action is paid: to wait, to send an energy parasite, or a combat
-    one (charted; nothing learns from it).
+    one. They are charted; nothing learns from them, since as a baseline they gained nothing (measured: docs/LOG.md).
     """
     mode: str = setting(
         "gated", "choice", "Mode", NEXT_UPDATE, "gate", choices=("gated", "sent_only", "filter", "ungated")
