@@ -5,6 +5,7 @@
 import type { Activation, DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
 import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
 import { competitionFor } from "./competitions";
+import { type Asked, Comparison } from "./engines/comparison";
 import type { Engine, Update } from "./engines/engine";
 import { FasterEngine, type Other } from "./engines/faster";
 import { WasmEngine } from "./engines/wasm";
@@ -20,6 +21,7 @@ import { ScenePractice } from "./games/scenes";
 import { Generator } from "./numpy/random";
 import { Pace } from "./pace";
 import type { Contest, Post, Steered } from "./parts";
+import { Learner } from "./ppo/learner";
 import { layersOf, untrained } from "./ppo/network";
 import { makePlan } from "./ppo/plan";
 import { hyperAt } from "./ppo/schedule";
@@ -32,7 +34,9 @@ const SIGN_OF_LIFE_MS = 500;
 const WEIGHTS = 0x1417; // of the generator of fresh weights
 
 /** How a run begins. */
-export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "file" | "lanes"> & { file: PolicyFile | null };
+export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
+  file: PolicyFile | null;
+};
 
 export class Run implements Steered {
   readonly engine: Engine;
@@ -65,6 +69,7 @@ export class Run implements Steered {
     job: Job,
     lanes: Lanes | null = null,
     other: Other | null = null, // what may play and learn in place of WebAssembly
+    asked: Asked | null = null, // for debugging: what learns beside WebAssembly
   ) {
     const { spec } = modules;
     this.settings = readSettings(job.values);
@@ -75,7 +80,9 @@ export class Run implements Steered {
     const begun = fits ? given : freshPolicy(layers, this.settings);
     const plan = makePlan(layers, activation, separate);
     this.layers = layers;
-    this.engine = new FasterEngine(new WasmEngine(modules, plan, this.settings, begun.weights, lanes), other, (text) => this.warn(text));
+    const comparison = asked && new Comparison(spec, new Learner(modules, plan, this.settings, begun.weights), asked, (text) => this.warn(text));
+    const home = new WasmEngine(modules, plan, this.settings, begun.weights, lanes, comparison);
+    this.engine = new FasterEngine(home, other, (text) => this.warn(text));
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
     this.contest = competitionFor(this.settings)?.(this, spec, plan, play) ?? null;

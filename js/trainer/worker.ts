@@ -3,7 +3,7 @@
  * the threads that play a run's games; or it has one task with a policy file.
  */
 import type { FromTrainer, ToTrainer } from "../contract/training";
-import { pageGpu } from "./engines/open_gpu";
+import { comparedGpu, pageGpu } from "./engines/open_gpu";
 import { decode, encode, type PolicyFile } from "./files/policy_file";
 import { LaneThread } from "./games/lane";
 import { Lanes, type ToLane } from "./games/lanes";
@@ -52,11 +52,11 @@ async function handle(message: ToTrainer): Promise<void> {
   }
 }
 
-async function start({ spec, modules: bytes, wgsl, prefer, file, lanes: ports, ...job }: Message<"START">): Promise<void> {
+async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes: ports, ...job }: Message<"START">): Promise<void> {
   const modules = await Modules.load(spec, bytes);
   const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports) : null;
-  const other = prefer === "wasm" ? null : pageGpu(spec, wgsl, prefer === "webgpu");
-  run = new Run(post, modules, { ...job, file: file && (await decode(file)) }, lanes, other);
+  const other = prefer === "wasm" || compare ? null : pageGpu(spec, wgsl, prefer === "webgpu");
+  run = new Run(post, modules, { ...job, file: file && (await decode(file)) }, lanes, other, compare ? { every: compare, open: comparedGpu } : null);
   for (const message of early.splice(0)) run.receive(message);
   await run.train();
   await save(run, "STOPPED");

@@ -9,7 +9,7 @@ import { NewestPolicy } from "./newest_policy";
 import { pieces } from "./pieces";
 import { RunKeeper } from "./run_keeper";
 import { wordsOf } from "./scene_list";
-import { laneCount, TrainerThread } from "./trainer_thread";
+import { comparedEvery, laneCount, TrainerThread } from "./trainer_thread";
 
 const BEAT_MS = 1_000; // without another word; the kernel gives a silent page up
 
@@ -117,7 +117,7 @@ export class LearnerLink {
     this.keeper = new RunKeeper(spec);
     this.thread = new TrainerThread(code, (message) => this.hear(message), laneCount(Number(values.workers), Number(values.num_envs)));
     this.thread.post({
-      ...{ type: "START", spec, modules, wgsl, prefer: "", values, metrics, paused, asked, lanes: [] },
+      ...{ type: "START", spec, modules, wgsl, prefer: "", compare: comparedEvery(), values, metrics, paused, asked, lanes: [] },
       file: file ? bytesOf(file) : null,
       policy: weights ? { ...policy, weights: new Float32Array(bytesOf(weights).buffer) } : null,
       scenes,

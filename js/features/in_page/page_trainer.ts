@@ -13,7 +13,7 @@ import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
 import { SceneList } from "./scene_list";
 import { forgetRun } from "./storage";
-import { ask, laneCount, TrainerThread } from "./trainer_thread";
+import { ask, comparedEvery, laneCount, TrainerThread } from "./trainer_thread";
 
 const HEARTBEAT_MS = 1_000;
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
@@ -134,6 +134,7 @@ export class PageTrainer {
       modules: trainer.modules,
       wgsl: trainer.wgsl,
       prefer: "",
+      compare: comparedEvery(),
       values: this.values,
       file: this.file,
       policy: policyIn(model.get("policy")),

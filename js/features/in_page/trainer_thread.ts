@@ -58,6 +58,12 @@ export function laneCount(workers: number, games: number): number {
   return Math.min(workers < 0 ? few : workers, MOST_LANES, games / GAMES_OF_A_TILE);
 }
 
+/** Each so many updates are compared with the GPU's (docs/explain/webgpu.md): `dshqCompare`, which a developer sets in the browser's console. */
+export function comparedEvery(): number {
+  const { dshqCompare } = globalThis as { dshqCompare?: unknown };
+  return Math.max(0, Math.floor(Number(dshqCompare) || 0));
+}
+
 /** The answer of a worker with one task; rejects with an Error of one sentence. */
 export function ask(code: string, task: ToTrainer): Promise<FromTrainer> {
   return new Promise((resolve, reject) => {

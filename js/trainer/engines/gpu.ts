@@ -140,12 +140,19 @@ export class GpuEngine implements Away {
   }
 }
 
-/** Why the GPU's learner cannot train with these settings, as a sentence; "" where it can. */
-export function lacks(spec: DrillSpec, settings: Settings): string {
+/** Why the GPU cannot learn with these settings from samples that it is given, as a sentence; "" where it can. */
+export function cannotLearn(spec: DrillSpec, settings: Settings): string {
   const { normalize_observations, normalize_rewards, priority_alpha } = settings;
   if (layersOf(spec, settings).some((size) => size < 0)) return "It learns dense networks only.";
   if (normalize_observations || normalize_rewards) return "It does not normalise observations or rewards.";
   if (priority_alpha > 0) return "It has no priorities.";
+  return "";
+}
+
+/** The same of playing, too. */
+export function lacks(spec: DrillSpec, settings: Settings): string {
+  const why = cannotLearn(spec, settings);
+  if (why) return why;
   const { opponents, samples, rows } = sizesFor(spec, settings);
   if ("" in opponents) return `It plays against self, ${["random", ...spec.baselines].join(" and ")} only.`;
   if (!Number.isInteger(rows)) return `Its minibatches have to divide the ${samples} agent steps of a rollout.`;

@@ -1,6 +1,7 @@
 /** The page's GPU as a run's engine, where it is measured to be faster than WebAssembly: a software adapter is a GPU, too. */
-import { probe } from "../../compute";
+import { GpuLearner, probe } from "../../compute";
 import type { DrillSpec } from "../../contract/protocol";
+import type { Compared } from "./comparison";
 import type { Away, Beginning, Other } from "./faster";
 import { GpuEngine, lacks, networkOf, sizesFor } from "./gpu";
 
@@ -39,6 +40,18 @@ export function pageGpu(spec: DrillSpec, wgsl: string, forced: boolean): Other |
     return engine;
   };
   return { open, forced };
+}
+
+/** The page's GPU beside WebAssembly. Rejects with an Error of one sentence where there is none. */
+export async function comparedGpu(): Promise<Compared> {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter) throw new Error("this browser has no WebGPU here");
+  const device = await deviceOf(adapter);
+  return {
+    name: `this page's GPU (${nameOf(adapter)})`,
+    create: (network, sizes) => GpuLearner.create(device, { network, ...sizes }),
+    close: () => device.destroy(),
+  };
 }
 
 function deviceOf(adapter: GPUAdapter): Promise<GPUDevice> {

@@ -9,18 +9,29 @@ import { Learner } from "../ppo/learner";
 import type { Plan } from "../ppo/plan";
 import type { Hyper } from "../ppo/schedule";
 import type { Settings } from "../settings";
+import type { Comparison } from "./comparison";
 import type { Engine, Update } from "./engine";
 
 export class WasmEngine implements Engine {
-  readonly place = "in this page";
   readonly threads: number;
   private readonly learner: Learner;
   private readonly games: Games;
 
-  constructor(modules: Modules, plan: Plan, settings: Settings, weights: Float32Array, lanes: Lanes | null) {
+  constructor(
+    modules: Modules,
+    plan: Plan,
+    settings: Settings,
+    weights: Float32Array,
+    lanes: Lanes | null,
+    private readonly comparison: Comparison | null = null,
+  ) {
     this.learner = new Learner(modules, plan, settings, weights);
     this.games = lanes ?? new Rollouts(modules, plan, this.learner.planBlock, settings);
     this.threads = lanes?.threads ?? 0;
+  }
+
+  get place(): string {
+    return `in this page${this.comparison?.result ?? ""}`;
   }
 
   get weights(): Float32Array {
@@ -32,6 +43,8 @@ export class WasmEngine implements Engine {
     const begin = performance.now();
     const experience = await this.games.next(learner.at, () => learner.weights, settings);
     const played = performance.now();
+    await this.comparison?.look(learner, experience, settings, hyper);
+    const compared = performance.now();
     const before = learner.skipped;
     const learned = learner.update(experience, hyper);
     const { stats, units } = experience;
@@ -42,7 +55,7 @@ export class WasmEngine implements Engine {
       skipped: learner.skipped - before,
       meanReturn: meanReturn(experience),
       rolloutMs: played - begin,
-      updateMs: performance.now() - played,
+      updateMs: performance.now() - compared,
     };
   }
 
@@ -74,6 +87,7 @@ export class WasmEngine implements Engine {
 
   close(): void {
     this.games.close();
+    this.comparison?.close();
   }
 }
 

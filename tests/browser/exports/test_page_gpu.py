@@ -1,5 +1,6 @@
 """Training in the page on software WebGPU: it is measured and not chosen, and works where it is forced."""
 
+import json
 import math
 import os
 import signal
@@ -16,6 +17,7 @@ from tests.harness.browser.page import WidgetPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+DIFFERENT = "learn different things from the same samples"
 ON_GPU, IN_PAGE = "Training on this page's GPU", "Training in this page"
 FORCED = """
 const send = Worker.prototype.postMessage;
@@ -23,8 +25,20 @@ Worker.prototype.postMessage = function (message, ...more) {
     return send.call(this, message?.type === "START" ? { ...message, prefer: "webgpu" } : message, ...more);
 };
 """
-WATCHED = """
-const code = `
+
+
+def in_workers(code: str) -> str:
+    """A script of the page by which `code` runs in every worker that it starts, before the worker's own."""
+    return f"""
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => {{
+            const script = blob.type === "text/javascript";
+            return make.call(URL, script ? new Blob([{json.dumps(code)}, blob]) : blob);
+        }};
+    """
+
+
+WATCHED = in_workers("""
     globalThis.opened = [];
     globalThis.closed = [];
     if (globalThis.GPUAdapter) {
@@ -39,11 +53,20 @@ const code = `
             return end.call(this);
         };
     }
-`;
-const make = URL.createObjectURL;
-URL.createObjectURL = (blob) => make.call(URL, blob.type === "text/javascript" ? new Blob([code, blob]) : blob);
-"""
+""")
 """Every worker notes when it opened and closed a device."""
+COMPARED = "globalThis.dshqCompare = 2;"
+WRONG_BIASES = in_workers("""
+    if (globalThis.GPUDevice) {
+        const make = GPUDevice.prototype.createShaderModule;
+        GPUDevice.prototype.createShaderModule = function ({ code, ...more }) {
+            const right = "row == layer.n_in) { return 1.0; }";
+            const wrong = "row == layer.n_in) { return select(1.0, -1.0, layer.n_in == layer.n_out); }";
+            return make.call(this, { code: code.replace(right, wrong), ...more });
+        };
+    }
+""")
+"""A GPU that learns the biases of the layer between two equally large ones with the wrong sign."""
 MEASURING_MS = 60_000
 """The measurement takes about a second on two free cores; more than this means that it does not end by itself."""
 
@@ -134,3 +157,37 @@ def test_a_gpu_that_is_gone_is_replaced(chromium, exported):
     widget.wait_number("version", lambda now: now > version + 5, timeout=PATIENCE)
     assert widget.attribute("status") == "training"
     opened.context.close()
+
+
+def test_both_learn_the_same_side_by_side(chromium, exported):
+    """`dshqCompare`: every second update; the software adapter is right, so nothing is warned of."""
+    opened = Opened(chromium, exported, COMPARED)
+    tables: list[dict] = []
+    opened.page.on(
+        "console", lambda message: tables.append(message.args[0].json_value()) if message.type == "table" else None
+    )
+    widget = opened.widget()
+    train(widget, 5)
+    text_has(widget, "compared with this page's GPU")
+    assert ON_GPU not in widget.root.inner_text()
+    widget.until(lambda: tables[1:], bool, PATIENCE, "two tables")
+    names = {"loss_policy", "loss_value", "entropy", "grad_norm", *(f"weights of layer {k}" for k in (1, 2, 3))}
+    for table in tables:
+        assert names <= set(table)
+        assert all(0 <= row["difference"] <= row["largest"] <= 0.01 for row in table.values())
+        assert table["weights of layer 2"]["WebAssembly"] > 1e-3, "it did learn"
+    widget.tab("learn").locator("details.log summary").click()
+    assert DIFFERENT not in widget.root.inner_text()
+    opened.close()
+
+
+def test_a_gpu_that_learns_a_layer_wrongly_is_found(chromium, exported):
+    opened = Opened(chromium, exported, COMPARED + WRONG_BIASES)
+    widget = opened.widget()
+    train(widget, 3)
+    widget.tab("learn").locator("details.log summary").click()
+    text_has(widget, DIFFERENT)
+    assert "most in weights of layer 2" in widget.root.inner_text()
+    before = widget.number("version")
+    widget.wait_number("version", lambda version: version >= before + 3)
+    opened.close()
