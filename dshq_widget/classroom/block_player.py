@@ -10,15 +10,15 @@ import contextlib
 import json
 import os
 import queue
-import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.runtime.variables import without_secrets
 
 BLOCK_SECONDS = 120.0
 """Longest time of a block. Blocks of the largest networks take seconds."""
@@ -26,12 +26,6 @@ READY_SECONDS = 1200.0
 """Longest time until a process has played a block of random play against itself: without the package's machine code it
 compiles the drill's first, which no network is to blame for.
 """
-
-NEEDED = re.compile(
-    r"PATH|HOME|USER|LOGNAME|LANG|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CACHE_HOME|LD_LIBRARY_PATH"
-    r"|PYTHON\w*|NUMBA_\w+|\w+_NUM_THREADS|DSHQ_CACHE_DIR|DSHQ_PORTABLE|CPU_LIMIT|MEM_LIMIT"
-)
-"""The variables that the process gets: where programs, libraries and machine code are, and how much it may use."""
 
 
 class TooSlow(Exception):
@@ -146,13 +140,6 @@ def _read(process: subprocess.Popen[bytes], put: Callable[[bytes], object]) -> N
         for line in lines:
             put(line)
     put(b"")
-
-
-def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the process, which reads what students have sent: what a program needs to run, and nothing
-    else, since nobody knows the names of all secrets of a service.
-    """
-    return {name: value for name, value in environ.items() if NEEDED.fullmatch(name)}
 
 
 def outcome_of(job: dict[str, Any]) -> dict[str, Any]:

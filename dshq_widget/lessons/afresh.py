@@ -20,16 +20,27 @@ import secrets
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.lessons.guarded import guarded
-from dshq_widget.lessons.reach import reached
+from dshq_widget.lessons.reach import FILE, reached
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
+from dshq_widget.runtime.variables import without_secrets
+from dshq_widget.system.limits import limit_files
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 SECONDS = 900.0
 """For a lesson, on a busy machine that never compiled anything."""
+KEPT = ("DSHQ_LESSON_SECONDS", "DSHQ_RUNS_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
+"""Variables that such a process gets beside those that every program needs: no secrets."""
+LARGEST_FILE = 1 << 28
+"""Bytes that the process may write into one file: a policy's, at most. What it prints goes into one, too."""
+LAST_PRINTED = 300
+"""Bytes that are read of it."""
 
 
 def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
@@ -44,17 +55,23 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
     word = secrets.token_hex(16)
     asked = {"lesson": name, "answers": ["" if why else answer for answer, why in zip(answers, unread, strict=True)]}
     command = own_python("-m", "dshq_widget.lessons.afresh")
-    try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": seconds, "cwd": folder}
-            done = subprocess.run(command, input=f"{json.dumps(asked)}\n{word}\n", **how)
-    except subprocess.TimeoutExpired:
-        return [f"the check took longer than {seconds:g} s"] * len(answers)
-    lacks = _result(done, word)
-    if len(lacks) != len(answers):
-        last = " ".join(done.stderr.split())[-300:]
-        return [f"the process of the check ended without a result: {last}"] * len(answers)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, tempfile.TemporaryFile() as printed:
+        how: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": printed, "timeout": seconds, "cwd": folder}
+        try:
+            done = subprocess.run(command, input=f"{json.dumps(asked)}\n{word}\n".encode(), env=environment(), **how)
+        except subprocess.TimeoutExpired:
+            return [f"the check took longer than {seconds:g} s"] * len(answers)
+        lacks = _result(done.returncode, done.stdout.decode(errors="replace"), word)
+        if len(lacks) != len(answers):
+            printed.seek(max(0, printed.seek(0, os.SEEK_END) - LAST_PRINTED))
+            last = " ".join(printed.read(LAST_PRINTED).decode(errors="replace").split())
+            return [f"the process of the check ended without a result: {last}"] * len(answers)
     return [why or lack for lack, why in zip(lacks, unread, strict=True)]
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process that runs what students have written."""
+    return without_secrets(os.environ) | {name: os.environ[name] for name in KEPT if name in os.environ}
 
 
 def _unread(answer: str, lesson_cells: list[str]) -> str:
@@ -66,12 +83,12 @@ def _unread(answer: str, lesson_cells: list[str]) -> str:
     return f"somebody has to read it: it names {', '.join(names)}" if names else ""
 
 
-def _result(done: subprocess.CompletedProcess[str], word: str) -> list[str]:
-    """What a process that ended as it should has written, and nothing else; else none."""
-    if done.returncode != 0 or not done.stdout.startswith(word):
+def _result(code: int, said: str, word: str) -> list[str]:
+    """What a process that ended as it should, with code 0, has written, and nothing else; else none."""
+    if code != 0 or not said.startswith(word):
         return []
     try:
-        found = json.loads(done.stdout.removeprefix(word))
+        found = json.loads(said.removeprefix(word))
     except ValueError:
         return []
     return found if isinstance(found, list) and all(isinstance(lack, str) for lack in found) else []
@@ -92,6 +109,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
 
     importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
+    shell.automagic, shell.autocall = False, 0  # `sx [1]; sh <a` would be a shell's command, `a < b` is Python
     left, found = list(answers), list[str]()
     for tags, source in _cells(name):
         if len(found) == len(answers):
@@ -99,8 +117,12 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if "exercise" in tags:
             if source.startswith("%%"):  # the file that the answer changes
                 shell.run_cell(source)
+            answer = left.pop(0)
+            if not (FILE.match(answer) or _is_plain(answer, shell)):
+                found.append("somebody has to read it: IPython runs something else than what stands there")
+                continue
             with guarded():
-                ran = shell.run_cell(left.pop(0))
+                ran = shell.run_cell(answer)
             if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
                 found.append(f"the answer ended with {type(error).__name__}: {error}")
@@ -121,11 +143,17 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
     return found + ["its check was not reached"] * (len(answers) - len(found))
 
 
+def _is_plain(answer: str, shell: InteractiveShell) -> bool:
+    """Whether IPython runs an answer as the Python that was read (reach.py), without its prompts and magics."""
+    return ast.dump(ast.parse(shell.transform_cell(answer))) == ast.dump(ast.parse(answer))
+
+
 def main() -> None:
     """Read what is asked from stdin; stdout gets the secret word and the result as JSON. The word is not read before
     all answers have been checked, and then stands in no variable.
     """
     asking, output = os.dup(0), os.dup(1)
+    limit_files(LARGEST_FILE)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)  # what cells print is not the result

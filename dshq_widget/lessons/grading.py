@@ -19,7 +19,7 @@ GONE = "the cell of its answer is gone, or no longer marked as one"
 
 
 class Afresh(Preprocessor):
-    """Turns a check that was done in the student's kernel, and is not when it is checked afresh, into a failed one."""
+    """Turns a check that is not done when it is checked afresh into a failed one, whatever it gave before."""
 
     enabled = Bool(True).tag(config=True)
     """nbconvert's own are not, until somebody asks for them."""
@@ -36,9 +36,9 @@ class Afresh(Preprocessor):
             lacks |= {key: GONE for key in ordered if key not in answers}
             for cell, mark in cells:
                 lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
-                if lack and not any(output.output_type == "error" for output in cell.outputs):
+                if lack:  # alone: nbgrader takes the points from a number that stands before an error
                     text = f"checked again in a process of its own: {lack}"
-                    cell.outputs.append(new_output("error", ename="AssertionError", evalue=text, traceback=[text]))
+                    cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
         return nb, resources
 
 

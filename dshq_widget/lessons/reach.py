@@ -1,17 +1,28 @@
 """What an answer names that reaches out of its lesson. Such an answer is not run when it is graded: somebody reads it.
 
 An answer and its check share a process, so what stands here is no wall. It keeps out what takes no skill to copy, and
-it is a list of what is allowed where there is one: the modules that an answer may import.
+it is a list of what is allowed where there is one: the modules that an answer may import, and what it may take from
+numpy and from this package.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import types
+from collections.abc import Iterator, Mapping, Set
+
+import numpy as np
+import numpy.fft
+import numpy.linalg
+import numpy.random
+
+import dshq_widget
 
 IMPORTS = frozenset({"dshq_widget", "math", "numpy"})
 """Modules that every answer may import; further ones are those that its lesson imports."""
+OF_NUMPY = {"fft": numpy.fft, "linalg": numpy.linalg, "random": numpy.random}
+"""Its modules that an answer may use."""
 _BUILTINS = (
     "SystemExit|breakpoint|compile|delattr|eval|exec|exit|get_ipython|getattr|globals|input|locals|open|quit|"
     "setattr|vars"
@@ -21,34 +32,38 @@ _FRAMES = (
     "setprofile|settrace|tb_frame|tb_next|walk_stack|walk_tb"
 )
 _MODULES = (  # other modules know them by these names
-    "asyncio|builtins|ctypes|ctypeslib|f2py|gc|importlib|inspect|io|multiprocessing|os|pickle|posix|runpy|shutil|socket|"
-    "subprocess|sys|tempfile|threading|traceback"
+    "asyncio|builtins|ctypes|ctypeslib|f2py|gc|importlib|imported|inspect|io|multiprocessing|operator|os|pickle|posix|"
+    "runpy|shutil|socket|subprocess|sys|tempfile|threading|traceback"
 )
-_FILES = "DataSource|fromfile|fromregex|genfromtxt|loadtxt|memmap|open_memmap|savetxt|tofile"
+_FILES = r"DataSource|dumps?|fromfile|fromregex|genfromtxt|load\w*|memmap|open_memmap|save\w*|tofile"
 _DUNDERS = r"__(?!init__|name__)\w*__"
-NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_DUNDERS}")
+NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
-ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_MODULES}|{_FILES}")
+ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
 """Looked for in texts, too: `"{0.f_back}".format(frame)` reads an attribute."""
-FILE = re.compile(r"%%writefile [\w.]+\n")
-"""The first line of an answer that is a file beside the notebook."""
+FILE = re.compile(r"\A%%writefile [\w.]+\n")
+"""The first line of an answer that is a file beside the notebook, where one of its lesson's cells is that file."""
+_PRIVATE = re.compile(r"_(?!_)\w*")
+"""Parts of a module that are not for its users."""
 
 
 def reached(answer: str, lesson: list[str]) -> list[str]:
     """The names in an answer that have to be read by somebody, sorted; `lesson` is the source of the lesson's cells.
     Raises SyntaxError for an answer that is no Python.
     """
-    allowed = IMPORTS.union(*(_imports(ast.parse(FILE.sub("", cell, count=1))) for cell in lesson))
-    if any(FILE.match(cell) for cell in lesson):
-        allowed |= {"pathlib"}
-    tree = ast.parse(FILE.sub("", answer, count=1))
+    files = {head.group() for cell in lesson if (head := FILE.match(cell))}
+    given = [ast.parse(FILE.sub("", cell)) for cell in lesson]
+    is_file = (head := FILE.match(answer)) is not None and head.group() in files
+    tree = ast.parse(FILE.sub("", answer) if is_file else answer)
+    allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
+    allowed |= {"pathlib"} if files else set()
     found = {name for name in _imports(tree) if name not in allowed and name.partition(".")[0] != "numpy"}
     found |= set(TEXTS.findall(answer))
     found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and NAMES.fullmatch(node.id)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
-    return sorted(found)
+    return sorted(found | set(_taken(tree, given)))
 
 
 def _imports(tree: ast.AST) -> set[str]:
@@ -71,3 +86,65 @@ def _attributes(tree: ast.AST) -> Iterator[str]:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.MatchClass):
             yield from node.kwd_attrs
+
+
+def _taken(tree: ast.Module, lesson: list[ast.Module]) -> Iterator[str]:
+    """What a source takes from modules and may not, what it sets there, and modules that it hands on, from which
+    something could be taken under another name.
+    """
+    modules, parts = _bound([*lesson, tree])
+    ours = {path for path in _bound(lesson)[1].values() if path.startswith("dshq_widget.")}
+    ours |= {f"dshq_widget.{name}" for name in dshq_widget.__all__}
+    whole = {*modules.values(), *(f"numpy.{name}" for name in OF_NUMPY)}
+    for path in [*_imports(tree), *_bound([tree])[1].values()]:
+        yield from _astray(path, ours)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
+        if not (path := _path(node, modules | parts)):
+            continue
+        yield from _astray(path, ours)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            yield f"{path} (changed)"
+        if path in whole and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
+            yield f"{path} (as a whole)"
+
+
+def _bound(trees: list[ast.Module]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the names that sources import stand for: modules, and what is taken from modules."""
+    modules, parts = dict[str, str](), dict[str, str]()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                first = name.name.partition(".")[0]
+                modules[name.asname or first] = name.name if name.asname else first
+        elif isinstance(node, ast.ImportFrom):
+            parts |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
+    return modules, parts
+
+
+def _path(node: ast.expr, known: Mapping[str, str]) -> str:
+    """What `x.y.z` stands for where `x` is imported, else ""."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id, "")
+    before = _path(node.value, known) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
+
+
+def _astray(path: str, ours: Set[str]) -> Iterator[str]:
+    """The first part of a path from a module, such as `numpy.lib`, that an answer may not take, if there is one."""
+    so_far, *names = path.split(".")
+    in_ours, module = so_far == "dshq_widget", np if so_far == "numpy" else None
+    for name in names:
+        so_far += f".{name}"
+        hidden = name == "*" or _PRIVATE.fullmatch(name) is not None
+        if module:
+            inner, module = vars(module).get(name), OF_NUMPY.get(name) if module is np else None
+            hidden = hidden or inner is None or (isinstance(inner, types.ModuleType) and inner is not module)
+        if hidden or (in_ours and not any(_is_part(so_far, one) or _is_part(one, so_far) for one in ours)):
+            yield so_far
+            return
+
+
+def _is_part(path: str, whole: str) -> bool:
+    return f"{path}.".startswith(f"{whole}.")

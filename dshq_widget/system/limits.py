@@ -51,3 +51,9 @@ def descriptors(most: int) -> int:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return wanted
+
+
+def limit_files(nbytes: int) -> None:
+    """Let this process, and what it starts from then on, write no file of more bytes. Not on Windows."""
+    if not PORTABLE:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import nbformat
 import pytest
 import yaml
 from tornado.web import HTTPError
@@ -287,6 +288,22 @@ def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch
         assert run(path).CourseDirectory.course_id == course.CourseDirectory.course_id
     assert run(DOCS / "nbgrader" / "nbgrader_config.py").Exchange.root in (DOCS / "instructor.md").read_text()
     assert course.CourseDirectory.student_id == "*", "the instructor grades everybody"
+
+
+def test_a_submission_that_is_graded_runs_without_the_instructors_tokens(tmp_path: Path, monkeypatch):
+    preprocessors = pytest.importorskip("nbgrader.preprocessors", reason="pip install 'dshq-widget[instructor]'")
+    for name in ("JUPYTERHUB_API_TOKEN", "DSHQ_LEAGUE_TOKEN"):
+        monkeypatch.setenv(name, "the instructor's")
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")
+    (tmp_path / "nbgrader_config.py").write_text(assignments.CONFIGURATION)
+    course = run(tmp_path / "nbgrader_config.py")
+    steps = course.Autograde.autograde_preprocessors
+    (execute,) = [step for step in steps if issubclass(step, preprocessors.Execute)]
+    assert steps[steps.index(execute) + 1].__name__ == "Afresh"
+    source = "import os\nsorted(name for name in os.environ if name.startswith(('DSHQ_LE', 'JUPYTERHUB')))"
+    cell = nbformat.v4.new_code_cell(source)
+    made, _ = execute(parent=None, config=course)(nbformat.v4.new_notebook(cells=[cell]), {})
+    assert [output.data["text/plain"] for output in made.cells[0].outputs] == ["['DSHQ_LESSON_SECONDS']"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")

@@ -21,7 +21,7 @@ pytest.importorskip("sqlalchemy")
 
 from dshq_kernels.network.layers import shapes
 from dshq_widget.classroom import block_player, pages, rounds, standings, verify_replay
-from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read, without_secrets
+from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.store import FINISHED, Outcome, Store, settings
@@ -36,6 +36,7 @@ from dshq_widget.classroom.upload_checks import (
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.runtime.variables import without_secrets
 from tests.harness.class_league import Person, Service, open_round, policy, policy_bytes
 from tests.harness.processes.faults import until
 

@@ -1,12 +1,13 @@
 """Grades: one line of monkeypatching earns nothing, a right answer keeps its points."""
 
-import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import nbformat
 import numpy as np
 import pytest
+from nbformat.v4 import new_output
 
 import dshq_widget.lessons as L
 from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh
@@ -15,6 +16,7 @@ from dshq_widget.lessons.checks import bandit
 from dshq_widget.lessons.grading import Afresh
 from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.reach import reached
+from dshq_widget.system.form import PORTABLE
 from tests.harness.notebook_reader import answers
 from tools.instructor import assignments
 from tools.instructor.lessons import Material
@@ -90,17 +92,33 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
     [
         ("import os.path", ["os.path"]),
         ("from dshq_widget.lessons.checks import bandit", ["dshq_widget.lessons.checks"]),
-        ("import dshq_widget\nfrom dshq_widget.lessons import afresh\nafresh.subprocess", ["subprocess"]),
-        ("from dshq_widget.lessons import os", ["os"]),
+        (
+            "import dshq_widget\nfrom dshq_widget.lessons import afresh\nafresh.subprocess",
+            ["dshq_widget.lessons.afresh", "subprocess"],
+        ),
+        ("from dshq_widget.lessons import os", ["dshq_widget.lessons.os", "os"]),
+        ("import dshq_widget as d\nd.algorithms.algorithm.imported('os:read')", ["dshq_widget.algorithms", "imported"]),
+        ("# %%writefile a.py\nexec('1')", ["exec"]),
+        ("x = 1\n# %%writefile a.py\nexec('1')", ["exec"]),
+        ("from numpy import *", ["numpy.*"]),
+        ("from numpy.lib._datasource import *\nos.read(3, 9)", ["numpy.lib", "os"]),
+        ("import numpy.lib as found\nfound.x", ["numpy.lib"]),
+        ("np.ma.core.operator.attrgetter('x')(np)", ["numpy (as a whole)", "numpy.ma", "operator"]),
+        ("np.random._pickle, np.random.mtrand", ["numpy.random._pickle", "numpy.random.mtrand"]),
+        ("r = np.random\nm = np", ["numpy (as a whole)", "numpy.random (as a whole)"]),
+        ("np.allclose = lambda *a, **k: True", ["numpy.allclose (changed)"]),
+        ("del np.random.default_rng", ["numpy.random.default_rng (changed)"]),
+        ("np.load('a'), np.savez_compressed('a'), np.ones(1).dump('a')", ["dump", "load", "savez_compressed"]),
         ("x = open('a'), eval('1'), exec('1'), __import__('os')", ["__import__", "eval", "exec", "open"]),
         ("__builtins__['ev' + 'al']", ["__builtins__"]),
         ("(lambda: 0).__globals__", ["__globals__"]),
         ("match 0:\n    case object(__class__=found):\n        pass", ["__class__"]),
-        ("getattr(np, 'o' + 's')", ["getattr"]),
+        ("getattr(np, 'o' + 's')", ["getattr", "numpy (as a whole)"]),
         ("'{0.gi_frame.f_back}'.format(x for x in ())", ["f_back", "gi_frame"]),
         ("np.fromfile('/dev' + '/fd/0'), np.ones(1).tofile('/proc/1')", ["/proc/", "fromfile", "tofile"]),
         ("raise SystemExit", ["SystemExit"]),
         (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
+        ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
     ],
 )
@@ -121,6 +139,62 @@ def test_shell_commands_and_magics_are_no_answer():
         afresh.missing(LESSON.name, ["!true", "%pwd"])
         == ["the answer ended with SyntaxError: invalid syntax (<unknown>, line 1)"] * 2
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("In [1]: x", "somebody has to read it: IPython runs something else than what stands there"),
+        ("sx [1]; sh <a", "the answer ended with NameError: name 'sx' is not defined"),
+        ("reset - f", "the answer ended with NameError: name 'reset' is not defined"),
+    ],
+)
+def test_what_was_read_as_python_is_not_run_as_something_else(answer: str, said: str):
+    """It is an annotation, a subscript and a comparison, a difference; IPython takes off a prompt, and runs magics."""
+    assert afresh.missing(LESSON.name, [answer]) == [said]
+
+
+def test_a_file_is_an_answer_only_where_its_lesson_has_that_file():
+    files = [source for _, source in afresh._cells("gymnasium")]
+    assert reached("%%writefile winter.py\nx = 1", files) == []
+    assert reached("%%writefile winter.py\nexec('1')", files) == ["exec"]
+    for answer, cells in (("%%writefile a.py\nx = 1", files), ("%%writefile winter.py\nx = 1", [])):
+        with pytest.raises(SyntaxError):
+            reached(answer, cells)
+
+
+ENVIRONMENT = """
+import os
+raise ValueError(sorted(name for name in os.environ if name.startswith(("DSHQ_LE", "JUPYTERHUB"))))
+"""
+
+
+def test_the_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "the instructor's")
+    monkeypatch.setenv("DSHQ_LEAGUE_TOKEN", "the instructor's")
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")
+    assert afresh.missing(LESSON.name, [ENVIRONMENT]) == ["the answer ended with ValueError: ['DSHQ_LESSON_SECONDS']"]
+
+
+PRINTS = """
+import os, sys
+try:
+    while True:
+        os.write(2, b"x" * 65536)
+except OSError:
+    os.lseek(2, -7, os.SEEK_END)
+    os.write(2, b"the end")
+    os._exit(1)
+"""
+
+
+@pytest.mark.skipif(PORTABLE, reason="Windows does not limit the size of files")
+def test_what_a_process_prints_fills_neither_memory_nor_disk(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    (lack,) = afresh.missing(LESSON.name, [PRINTS])
+    assert lack.startswith("the process of the check ended without a result: x") and lack.endswith("the end")
+    assert len(lack) < 400
 
 
 FRAMES = """
@@ -150,7 +224,7 @@ def test_no_frame_has_the_word_while_an_answer_runs(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_result_is_all_that_a_process_says_which_ends_as_it_should(code: int, said: str, found: list[str]):
-    assert afresh._result(subprocess.CompletedProcess([], code, said, ""), "word") == found
+    assert afresh._result(code, said, "word") == found
 
 
 def test_too_many_answers_and_a_process_that_never_ends():
@@ -174,6 +248,20 @@ def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monk
     assert [output.output_type for output in first.outputs] == ["error"] and "the sum" in first.outputs[0].evalue
     assert len(others) == 3 and not any(cell.outputs for cell in others)
     assert asked[0][0] == LESSON.name and RIGHT.strip() in asked[0][1][0]
+
+
+@pytest.mark.parametrize("own", [[], [new_output("error", ename="E", evalue="own", traceback=["own"])]])
+def test_a_number_that_the_students_kernel_displayed_gives_no_points(own: list[Any], monkeypatch: pytest.MonkeyPatch):
+    """nbgrader reads a cell's outputs up to the first error or displayed result, whichever comes first."""
+    utils = pytest.importorskip("nbgrader.utils", reason="pip install 'dshq-widget[instructor]'")
+    made = assignments.assignment(Material.of(LESSON))
+    check = next(cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("grade"))
+    number = new_output("execute_result", data={"text/plain": "10.0"}, execution_count=1)
+    check.outputs = [number, *own]
+    assert utils.determine_grade(check) == (10, 10)
+    monkeypatch.setattr("dshq_widget.lessons.grading.missing", lambda name, sources: ["Not yet"] * len(sources))
+    Afresh()(made, {})
+    assert utils.determine_grade(check) == (0, 10)
 
 
 @pytest.mark.parametrize("taken", ["marks", "cells"])

@@ -76,7 +76,7 @@ WIDGET = {
     },
     "lessons": {
         *("algorithms", "cli", "contract", "drill", "drills", "env", "learning", "notebook"),
-        *("policy", "runtime", "dshq_kernels"),
+        *("policy", "runtime", "system", "dshq_kernels"),
     },
     "widget": {
         *("contract", "drill", "drills", "env", "files", "gyms", "notebook", "policy", "runtime", "training"),

@@ -41,14 +41,16 @@ c.ExecutePreprocessor.timeout = 600  # seconds for one cell: the first one compi
 os.environ.setdefault("DSHQ_LESSON_SECONDS", "2")  # a submission that is graded need not train for long
 
 # Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, with the
-# answers alone, in a process of its own.
+# answers alone, in a process of its own. Neither has your tokens.
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute
 
+from dshq_widget.lessons.executing import ExecuteWithoutSecrets
 from dshq_widget.lessons.grading import Afresh
 
 steps = list(Autograde.autograde_preprocessors.default())
-steps.insert(steps.index(Execute) + 1, Afresh)
+at = steps.index(Execute)
+steps[at : at + 1] = [ExecuteWithoutSecrets, Afresh]
 c.Autograde.autograde_preprocessors = steps
 """
 
