@@ -23,6 +23,6 @@ def furnish(folder: Path) -> None:
     """Write both below the hub's `folder`."""
     exchange = folder / FOLDER / "exchange"
     exchange.mkdir(parents=True, exist_ok=True)
-    exchange.chmod(0o777)
+    exchange.chmod(0o1777)  # everybody writes, and nobody moves what is somebody else's away
     text = _CONFIGURATION.format(exchange=str(exchange))
     (folder / FOLDER / "nbgrader_config.py").write_text(text, encoding="utf-8")
