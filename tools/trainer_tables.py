@@ -36,6 +36,7 @@ def trainer_ts() -> str:
         "CHUNK": CHUNK,
         "GATES": layers.GATES,
         "MOST_WORK": layers.MOST_WORK,
+        "MOST_SWEEPS": layers.MOST_SWEEPS,
         "SUM_NAMES": fused.SUM_NAMES,
         "ADAM_EPSILON": learner.ADAM_EPSILON,
         "KL_MARGIN": learner.KL_MARGIN,

@@ -166,7 +166,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     if saved.environment:
         raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which is not a drill: only drills can be recorded")
     drill = compiled(drill_argument.drill_of(saved, options.policy, options.drill))
-    players = [films.by_policy(checkpoint.as_policy(saved), options.greedy)]
+    players = [films.by_file(saved, os.path.basename(options.policy), drill, options.greedy)]
     if drill.spec.sides == 2:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
     elif options.against is not None:

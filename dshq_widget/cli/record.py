@@ -20,6 +20,8 @@ from dshq_widget.env.batch import Batch
 from dshq_widget.env.picture import Painter
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import Checkpoint
+from dshq_widget.policy.compatibility import shape_of
 from dshq_widget.policy.policy import Policy
 
 RATE = 20
@@ -54,15 +56,24 @@ def by_policy(policy: Policy, greedy: bool = False) -> Choose:
     return choose
 
 
+def by_file(saved: Checkpoint, name: str, drill: CompiledDrill, greedy: bool = False) -> Choose:
+    """The policy in a file called `name` as a player. Raises CheckpointError where the file has another network than
+    the drill's: a strange layer in front may cost minutes a decision.
+    """
+    policy = checkpoint.as_policy(saved)
+    shape_of(saved, name, drill.spec)
+    return by_policy(policy, greedy)
+
+
 def by_name(who: str | os.PathLike[str], drill: CompiledDrill, greedy: bool = False) -> Choose:
     """A player by name: "scripted" (the first baseline), a baseline, "random", "idle", the path of a `.dshq`
     file, or a policy of the package ("ball:gold").
 
-    Raises ValueError for an unknown name and CheckpointError for a file that cannot be read.
+    Raises ValueError for an unknown name and CheckpointError for a file that cannot be read or is of another drill.
     """
     text = os.fspath(who)
     if text.endswith(".dshq") or ":" in text:
-        return by_policy(checkpoint.load_policy(text), greedy)
+        return by_file(checkpoint.load(text), os.path.basename(text), drill, greedy)
     if text == "scripted":
         text = (drill.spec.baselines or ["random"])[0]
     if text != "idle":

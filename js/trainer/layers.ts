@@ -1,6 +1,6 @@
 /** The meaning of a network's `layers`: dense layers, what may stand in front of them, and a memory. dshq_kernels/network/layers.py. */
 import { memoryOf } from "../contract/memory";
-import { GATES } from "./tables";
+import { GATES, MOST_SWEEPS } from "./tables";
 
 const WAYS = 4; // up, right, down, left
 const BLOCK = 8; // traits and parts of pairs are multiples of this
@@ -101,7 +101,7 @@ function readFront(sizes: readonly number[]): Front | null {
   if (sizes.some((n) => n < 1)) return null;
   if (sizes.length === 5) {
     const [rows, columns, planes, maps, sweeps] = sizes as Grid["sizes"];
-    if (Math.min(rows, columns) < 2) return null;
+    if (Math.min(rows, columns) < 2 || sweeps > MOST_SWEEPS) return null;
     const cells = rows * columns;
     return {
       kind: "grid",

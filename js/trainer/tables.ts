@@ -219,6 +219,8 @@ export const GATES = 4 as const;
 
 export const MOST_WORK = 67108864 as const;
 
+export const MOST_SWEEPS = 256 as const;
+
 export const SUM_NAMES = [
   "loss_policy",
   "loss_value",

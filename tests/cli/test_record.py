@@ -5,11 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dshq_widget.cli import main
 from dshq_widget.cli.record import RATE, Match, best, by_name, pictures, play, save_gif
 from dshq_widget.drill import palette
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch, compiled
 from dshq_widget.env.picture import BOX, CIRCLE, LINE, RING, TAG, Painter
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.specs import NOTHING
 
 SPEC = dataclasses.replace(NOTHING, world=(-10, -5, 10, 5), palette=("ink", "player0", "mat"), tags=("GO",))
@@ -134,3 +138,16 @@ def test_the_film_is_the_end_of_the_match(tmp_path):
         assert milliseconds == 1000 * (len(film) - 1) / RATE + 1000
         shown = np.asarray(gif.convert("RGB"), int)
     assert np.abs(shown - film[-1]).mean() < 4, "the last picture is the goal"
+
+
+def test_a_file_with_another_front_than_the_drills_plays_no_match(tmp_path):
+    """Such a layer may cost more than a second a decision."""
+    layers = (28, -7, -2, -1, -1, -256, 1, 31)
+    weights = np.zeros(PolicySpec(layers).floats, np.float32)
+    path = checkpoint.save(tmp_path / "bot.dshq", Checkpoint("ball", "0" * 16, layers, "tanh", weights))
+    with pytest.raises(CheckpointError, match=r"'bot.dshq' was trained on 'ball' with layers .* but 'ball' needs"):
+        by_name(path, compiled("ball"))
+    with pytest.raises(CheckpointError, match="needs"):
+        by_name("ball:gold", compiled("maze"))
+    assert main.main(["record", str(path), "--gif", str(tmp_path / "x.gif")]) != 0
+    assert not (tmp_path / "x.gif").exists()

@@ -356,7 +356,8 @@ def hostile() -> dict[str, bytes]:
         "[30, -2, -3, -4, -5, -8, -16, 32, 8]",
         "[30, -2, -3, -4, -5, -7, -16, 32, 9]",
         "[60, -5, -5, -2, -4, -6, 1, 1]",
-        "[28, -2, -2, -1, -30000, -65536, 1, 31]",  # 240,083 floats, and a day for every match
+        "[28, -2, -2, -1, -30000, -256, 1, 31]",  # 240,083 floats, and minutes for every match
+        "[28, -7, -2, -1, -1, -257, 1, 31]",  # a sweep more than a grid may have
         "[28, -2, -2, -2, -2, -8, -65536, 65536, 5]",
     ]
     return files | {f"layers {text}": shaped(text) for text in layers}

@@ -149,8 +149,8 @@ def test_a_tensor_of_no_floats_and_an_endless_shape_is_refused():
         checkpoint.decode(rebuilt(content, change))
 
 
-DAY_LONG = (28, -2, -2, -1, -30000, -65536, 1, 31)
-"""240,083 floats, and about 24 hours for a block of the league."""
+COSTLY = (28, -2, -2, -1, -30000, -256, 1, 31)
+"""240,083 floats, and minutes for a block of the league."""
 
 
 def test_work_is_counted_and_bounded():
@@ -164,11 +164,25 @@ def test_work_is_counted_and_bounded():
         spec = compile_drill(drills.get(name)).spec
         layers = (spec.n_obs, *spec.front, 1024, 1024, 1024, 1024, spec.n_actions + 1)
         assert networks.work(layers) < networks.MOST_WORK / 5, "any network of a drill of the package has room"
-    assert networks.work(DAY_LONG) > networks.MOST_WORK
-    floats = networks_floats(DAY_LONG)
-    forged = Checkpoint("ball", "0" * 16, DAY_LONG, "tanh", np.zeros(floats, np.float32))
+    assert networks.work(COSTLY) > networks.MOST_WORK
+    floats = networks_floats(COSTLY)
+    forged = Checkpoint("ball", "0" * 16, COSTLY, "tanh", np.zeros(floats, np.float32))
     with pytest.raises(CheckpointError, match="operations"):
         checkpoint.encode(forged)
+
+
+def test_a_grid_of_few_multiplications_and_many_sweeps_is_no_network():
+    """In numpy a decision of the first took 11 s, though it is a tenth of the multiplications that are allowed."""
+    long = (28, -7, -2, -1, -1, -65536, 1, 31)
+    floats = 2 + 2 + 4 + 1 + 31 + 31
+    for layers in (long, (28, -7, -2, -1, -1, -networks.MOST_SWEEPS - 1, 1, 31)):
+        assert not networks.is_network(layers)
+        forged = Checkpoint("ball", "0" * 16, layers, "tanh", np.zeros(floats, np.float32))
+        with pytest.raises(CheckpointError, match="not one of a network"):
+            checkpoint.encode(forged)
+    with pytest.raises(ValueError, match="at most 256 sweeps; got 257"):
+        networks.Grid(7, 2, 1, 1, 257)
+    assert networks.is_network((28, -7, -2, -1, -1, -networks.MOST_SWEEPS, 1, 31))
 
 
 def networks_floats(layers):

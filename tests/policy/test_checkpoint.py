@@ -202,7 +202,7 @@ ODD: list = [
     '{"sizes": [Infinity]}',
     '{"id": "CartPole-v1", "pixels": [], "actions": {"kind": "choice", "sizes": [Infinity]}}',
     '{"gamma": 1' + "0" * 400 + "}",
-    "[28, -2, -2, -1, -30000, -65536, 1, 31]",
+    "[28, -2, -2, -1, -30000, -256, 1, 31]",
 ]
 
 

@@ -41,6 +41,7 @@ describe("layers", () => {
     { what: "outputs that are not the pairs", layers: [31, -2, -3, -4, -5, -8, -16, 32, 8] },
     { what: "traits that are no multiple of 8", layers: [31, -2, -3, -4, -5, -7, -16, 32, 9] },
     { what: "fewer observations than pairs read", layers: [25, ...PAIRS.slice(1)] },
+    { what: "more than 256 sweeps", layers: [75, -5, -5, -2, -4, -257, 16, 5] },
     { what: "four negative numbers", layers: [80, -5, -5, -2, -4, 16, 5] },
     { what: "nothing behind", layers: PAIRS.slice(0, 7) },
   ])("with $what are no network", ({ layers }) => {

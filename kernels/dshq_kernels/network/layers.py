@@ -55,11 +55,13 @@ MOST_WORK = 1 << 26
 """Multiplications of one decision: as many as the weights of the largest policy file. A layer in front uses each weight
 many times, so a small file could keep a processor busy for a day.
 """
+MOST_SWEEPS = 256
+"""Of a grid (assumed; the maze has 12): numpy takes some microseconds for a cell of a sweep, however few its maps."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Sizes of a grid layer, each at least 1."""
+    """Sizes of a grid layer, each at least 1; at most 256 sweeps."""
 
     rows: int
     columns: int
@@ -70,6 +72,8 @@ class Grid:
     def __post_init__(self) -> None:
         if min(self.rows, self.columns) < 2 or min(astuple(self)) < 1:
             raise ValueError(f"a grid needs at least 2 by 2 cells and at least one of everything else; got {self}")
+        if self.sweeps > MOST_SWEEPS:
+            raise ValueError(f"a grid has at most {MOST_SWEEPS} sweeps; got {self.sweeps}")
 
     @property
     def cells(self) -> int:
