@@ -12,8 +12,8 @@ it, reads such pictures as numbers. Tensors: `weights` f32 (the policy blob), an
 `adam_m`, `adam_v` f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
 
 Reading checks every length before it allocates, and every value before anybody computes with it: numbers are finite and
-of 64 bits, layers cost no more than `MOST_WORK` operations a decision, and so do the convolutions of pictures in a row;
-an environment's actions and pictures fit the network. Whatever a file holds, `load`, `parse` and `decode` raise only
+of 64 bits, layers cost no more than `MOST_WORK` operations a decision, and so do the convolutions of all pictures; an
+environment's actions and pictures fit the network. Whatever a file holds, `load`, `parse` and `decode` raise only
 CheckpointError. A file runs no code: what it names is looked up among what is there already (compatibility.py,
 `known_drill`).
 """

@@ -42,7 +42,7 @@ class Layout:
             )
         if count > MOST_PICTURES:
             raise ValueError(f"an observation has {MOST_PICTURES} pictures at most, got {count}: leave some out")
-        if costs > MOST_WORK and not self.alone:
+        if costs > MOST_WORK:
             raise ValueError(
                 f"its pictures cost {costs:,} operations a decision, more than the {MOST_WORK:,} that are allowed: "
                 "make them smaller, or leave some out"

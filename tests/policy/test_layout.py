@@ -156,8 +156,9 @@ def test_pictures_that_cost_too_much_are_refused():
     """Few weights, and each of them used in a million places."""
     costly = (1, 1200, 1200)
     assert convolutions.floats(costly) < 80_000 and convolutions.work(costly) > MOST_WORK
-    with pytest.raises(ValueError, match="operations a decision"):
-        Layout((costly,), 2)
+    for numbers in (0, 2):
+        with pytest.raises(ValueError, match="operations a decision"):
+            Layout((costly,), numbers)
     with pytest.raises(ValueError, match="16 pictures at most, got 17"):
         Layout(((1, 6, 6),) * (MOST_PICTURES + 1), 0)
     wide = (2, 276, 276)  # features that a layer may have
@@ -169,3 +170,4 @@ def test_pictures_that_cost_too_much_are_refused():
     )
     with pytest.raises(CheckpointError, match="operations a decision"):
         checkpoint.encode(file)
+    assert Layout(((64, 5, 2052),), 0).alone, "the costliest whose features a layer may have"
