@@ -29,7 +29,7 @@ describe("a kernel that hardly gets on", () => {
     report(0.1, 4);
     expect(training.offer, "it may be over in a moment").toBeNull();
     report(0.1, 1);
-    expect(training.offer!.text).toContain("The kernel makes 9,000 decisions a second");
+    expect(training.offer!.text).toContain("The kernel makes 9k decisions a second");
     void training.offer!.actions[0]!.act();
     expect(model.sentOf("STOP_TRAINING")).toHaveLength(1);
     expect(training.offer).toBeNull();
