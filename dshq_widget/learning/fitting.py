@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+from dshq_kernels.network import mlp
+from dshq_kernels.network.gradient import learn_scratch
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
-from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.settings import DEVICES, TrainConfig, of_drill
+from dshq_widget.policy import convolutions
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.budget import most_workers
+from dshq_widget.runtime.budget import MOST_THREADS, most_workers
 from dshq_widget.runtime.machine import Machine
 
 FREE = ("num_envs", "rollout_length", "minibatch_size")
@@ -99,9 +102,24 @@ def sample_bytes(spec: GameSpec, games: int, length: int, memory: int = 0) -> in
 
 
 def rollout_bytes(spec: GameSpec, config: TrainConfig, section: object = None) -> float:
-    """Memory of one rollout, of the games' states and of the network with its gradient and Adam's moments, in bytes:
-    `Algorithm.memory` of what learns from rollouts.
+    """Memory of one rollout, of the games' states, of the network with its gradient and Adam's moments, and of a
+    learning step, in bytes: `Algorithm.memory` of what learns from rollouts.
     """
     states = 4 * spec.words * config.num_envs if isinstance(spec, DrillSpec) else 0
-    network = 4 * 4 * PolicySpec.for_config(spec, config).floats
-    return sample_bytes(spec, config.num_envs, config.rollout_length, config.memory) + states + network
+    network = PolicySpec.for_config(spec, config)
+    samples = sample_bytes(spec, config.num_envs, config.rollout_length, config.memory)
+    return samples + states + 4 * 4 * network.floats + learning_bytes(spec, config, network)
+
+
+def learning_bytes(spec: GameSpec, config: TrainConfig, network: PolicySpec) -> float:
+    """What a learning step takes beside samples and network, in bytes. Where torch learns, or is the reference, it is
+    what a minibatch keeps for its gradient: pictures as floats, what each layer gives and its slope, 16 numbers for
+    each unit of a memory. Else it is the threads' scratch memory.
+    """
+    on_device = config.device in DEVICES and not config.memory
+    if isinstance(spec, DrillSpec) and not (config.joint or config.validate_every or on_device):
+        plan = mlp.make_plan(network.layers, network.separate)
+        return 4 * MOST_THREADS * learn_scratch(plan, config.rollout_length if config.memory else 1)
+    rows = min(config.minibatch_size, config.num_envs * config.rollout_length * spec.sides)
+    pictures = sum(math.prod(one) + convolutions.outputs(one) for one in network.pictures)
+    return 4 * rows * (pictures + 2 * sum(n for n in network.layers if n > 0) + 16 * network.memory)

@@ -57,6 +57,11 @@ def features(pixels: Pixels) -> int:
     return layers(pixels)[-1][0] * places(pixels)[-1]
 
 
+def outputs(pixels: Pixels) -> int:
+    """Numbers that all convolutions give; raises ValueError for pictures that are too small."""
+    return sum(shape[0] * count for shape, count in zip(shapes(pixels), places(pixels), strict=True))
+
+
 def work(pixels: Pixels) -> int:
     """Multiplications for one picture; raises ValueError for one that is too small."""
     return sum(prod(shape) * count for shape, count in zip(shapes(pixels), places(pixels), strict=True))

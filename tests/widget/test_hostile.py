@@ -144,7 +144,7 @@ def test_a_page_may_ask_for_few_copies_of_an_environment(monkeypatch, key):
     ("algorithm", "values", "asked"),
     [
         ("ppo", {"num_envs": 65536, "rollout_length": 1024}, "17.7"),
-        ("ppo", {"rollout_length": 4096, "memory": 512, "num_envs": 16384}, "18.4"),
+        ("ppo", {"rollout_length": 4096, "memory": 512, "num_envs": 16384}, "37.1"),
         ("spo", {"spo.replay_buffer_size": 10_000_000}, "4.36"),
         ("spo", {"spo": {"num_particles": 4096, "replay_buffer_size": 4_000_000}}, "198"),
         ("dreamer", {"dreamer.ring": 100_000_000}, "146"),

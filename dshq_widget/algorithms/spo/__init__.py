@@ -48,14 +48,15 @@ def searches(saved: Checkpoint) -> dict[str, Any]:
 
 
 def memory(spec: GameSpec, config: TrainConfig, settings: SpoSettings) -> float:
-    """See `Algorithm.memory`: the replay with the observations behind episodes that ran out of time (replay.py), and
-    what a thread keeps of a tile's particles (dshq_kernels/search).
+    """See `Algorithm.memory`: the replay with the observations behind episodes that ran out of time (replay.py), what a
+    thread keeps of a tile's particles (dshq_kernels/search), and what the learner reads of its sequences (learner.py).
     """
     assert isinstance(spec, DrillSpec), spec
     obs, words = 4 * spec.n_obs, 4 * -(-spec.n_actions // 32) * spec.masked
     replay = settings.replay_buffer_size * (2 * obs + words + 20 + 12 * settings.num_particles)
     particle = 8 * spec.words + 2 * obs + 8 * sum(config.hidden_sizes)
-    return replay + 16 * settings.num_particles * (12 * config.num_envs / 16 + MOST_THREADS * particle)
+    lesson = 4 * settings.sample_batch_size * settings.sample_sequence_length * (2 * spec.n_actions + 2)
+    return replay + lesson + 16 * settings.num_particles * (12 * config.num_envs / 16 + MOST_THREADS * particle)
 
 
 ADDED = "when search decides, beside the policy alone. Should rise."
