@@ -25,6 +25,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.system.form import PORTABLE
 from dshq_widget.training.trainer import Trainer
 from tests.harness.local_ray import LocalRay
 from tests.harness.ports import free_port
@@ -181,16 +182,27 @@ def test_a_cluster_is_asked_whether_it_takes_strangers_before_it_gets_the_token(
             assert asked[1:] == [("again", address), ("token", address)] and os.environ["RAY_ADDRESS"] == address
 
 
-def test_a_cluster_that_another_user_names_gets_no_token(asked, tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ["ray", "ray/ray_current_cluster"])
+def test_a_cluster_that_another_user_names_gets_no_token(place, asked, tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    with pytest.raises(ConnectionError, match="there is no .*ray_current_cluster; start one"), connected(""):
+    with pytest.raises(ConnectionError, match="cannot read .*ray_current_cluster .*; start one"), connected(""):
         pass
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text("10.0.0.1:6379")
-    os.chown(tmp_path / "ray" / "ray_current_cluster", 12345, -1) if os.geteuid() == 0 else monkeypatch.setattr(
-        os, "geteuid", lambda: 12345
-    )
+    os.chown(tmp_path / place, 12345, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(ConnectionError, match="is another user's"), connected(""):
+        pass
+    assert asked == []
+
+
+@pytest.mark.skipif(PORTABLE, reason="Windows has other links")
+def test_a_link_in_the_place_of_a_clusters_address_is_not_followed(asked, tmp_path, monkeypatch):
+    """Its owner would be that of what it names while it is asked for, and something else while it is read."""
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "own").write_text("10.0.0.1:6379")
+    (tmp_path / "ray" / "ray_current_cluster").symlink_to(tmp_path / "own")
+    with pytest.raises(ConnectionError, match="cannot read .*ray_current_cluster"), connected(""):
         pass
     assert asked == []
 

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tomllib
@@ -288,6 +289,14 @@ def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch
         assert run(path).CourseDirectory.course_id == course.CourseDirectory.course_id
     assert run(DOCS / "nbgrader" / "nbgrader_config.py").Exchange.root in (DOCS / "instructor.md").read_text()
     assert course.CourseDirectory.student_id == "*", "the instructor grades everybody"
+
+
+def test_in_the_exchange_nobody_moves_what_is_somebody_elses(tmp_path: Path):
+    """Where everybody writes and the sticky bit is not set, a student puts an own course in the instructor's place."""
+    demo_course.furnish(tmp_path)
+    assert stat.S_IMODE((tmp_path / demo_course.FOLDER / "exchange").stat().st_mode) == 0o1777
+    said = re.findall(r"(\d{4}) /srv/nbgrader/exchange", (DOCS / "instructor.md").read_text())
+    assert said == ["1777", "1777"]
 
 
 def test_a_submission_that_is_graded_runs_without_the_instructors_tokens(tmp_path: Path, monkeypatch):

@@ -13,9 +13,12 @@ from typing import Any
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.algorithms.ppo.cluster.requirements import GUIDE
+from dshq_widget.system.paths import NO_LINK, NO_WAIT
 
 HERE = "auto"
 """The cluster that the learner's machine is a node of."""
+LONGEST_ADDRESS = 1000
+"""Characters that are read of what `ray start` wrote."""
 ANSWER_SECONDS = 5.0
 """How long an address may take to answer."""
 PROBE_SECONDS = 60.0
@@ -66,17 +69,22 @@ def _own_token() -> None:
 
 def _head_here() -> str:
     """The head of the cluster that this machine is a node of, as `ray start` wrote it down. Raises ConnectionError if
-    it wrote nothing, or if another user may have.
+    it wrote nothing, or if another user may have: Ray lets everybody write into its folder.
     """
     path = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray", "ray_current_cluster")
     try:
-        owner, address = path.stat().st_uid, path.read_text().strip()
+        folder = path.parent.lstat()
+        descriptor = os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT)  # one look: what is asked for its owner is read
+        with os.fdopen(descriptor, encoding="utf-8") as file:
+            owners = {folder.st_uid, os.fstat(descriptor).st_uid}
+            address = file.read(LONGEST_ADDRESS).strip()
     except (OSError, UnicodeError) as error:
-        raise ConnectionError(f"{_wanted(HERE)}: there is no {path}; {START}") from error
-    if hasattr(os, "geteuid") and owner not in (0, os.geteuid()):
+        reason = getattr(error, "strerror", None) or error
+        raise ConnectionError(f"{_wanted(HERE)}: cannot read {path} ({reason}); {START}") from error
+    if hasattr(os, "geteuid") and not owners <= {0, os.geteuid()}:
         raise ConnectionError(
-            f"{_wanted(HERE)}: {path} is another user's, whose cluster would get your token; if it is yours to use, "
-            f"name it with ray_address=HOST:PORT ({GUIDE})"
+            f"{_wanted(HERE)}: {path} or its folder is another user's, whose cluster would get your token; if it is "
+            f"yours to use, name it with ray_address=HOST:PORT ({GUIDE})"
         )
     return address
 
