@@ -1,8 +1,8 @@
 """What an answer names that reaches out of its lesson. Such an answer is not run when it is graded: somebody reads it.
 
 An answer and its check share a process, so what stands here is no wall. It keeps out what takes no skill to copy, and
-it is a list of what is allowed where there is one: the modules that an answer may import, and what it may take from
-numpy and from this package.
+it is a list of what is allowed where there is one: the modules that an answer may import, and what it may take of numpy
+and, as its lesson does, of this package.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy as np
 import numpy.fft
 import numpy.linalg
 import numpy.random
-
-import dshq_widget
 
 IMPORTS = frozenset({"dshq_widget", "math", "numpy"})
 """Modules that every answer may import; further ones are those that its lesson imports."""
@@ -94,7 +92,6 @@ def _taken(tree: ast.Module, lesson: list[ast.Module]) -> Iterator[str]:
     """
     modules, parts = _bound([*lesson, tree])
     ours = {path for path in _bound(lesson)[1].values() if path.startswith("dshq_widget.")}
-    ours |= {f"dshq_widget.{name}" for name in dshq_widget.__all__}
     whole = {*modules.values(), *(f"numpy.{name}" for name in OF_NUMPY)}
     for path in [*_imports(tree), *_bound([tree])[1].values()]:
         yield from _astray(path, ours)
