@@ -18,6 +18,7 @@ from dshq_widget.contract import settings
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning import saved_state
 from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
 from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
@@ -373,34 +374,43 @@ class Run:
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
 
     def _resume(self) -> None:
-        """Load the newest published weights, and everything else from a file of the same version."""
+        """Load the newest published weights, and what else a run has from its file. A learner that died has published
+        more than it saved: then the file is of another version, and the optimiser begins with fresh moments.
+        """
         published = self.publisher.latest()
         saved = checkpoint.load(self.job["resume"]) if self.job.get("resume") else None
         if saved is not None and (published is None or saved.version == published[0]):
-            self.learner.load(saved.weights)
-            self.agent_steps = saved.step
-            try:
-                self._restore(saved)
-            except checkpoint.CheckpointError:
+            published, state = (saved.version, saved.step, saved.weights), saved.state
+        elif published is None:
+            return
+        else:
+            if saved is not None and (saved.layers, saved.activation) != (self.spec.layers, self.spec.activation):
+                saved = None
+            state = {} if saved is None else saved_state.with_fresh_moments(saved.state)
+            rest = "" if saved is None else f"; the rest is from the file of version {saved.version}"
+            self.warn(f"continuing from version {published[0]} with a fresh optimiser{rest}")
+        version, self.agent_steps, weights = published
+        self.learner.load(weights)
+        if saved is None:
+            return
+        try:
+            self._restore(saved, state)
+        except checkpoint.CheckpointError:
+            raise
+        except Exception as error:  # a file's values, and whatever an algorithm raises for them
+            if saved.stands_in:  # what it plays with is not in the weights
                 raise
-            except Exception as error:  # a file's values, and whatever an algorithm raises for them
-                if saved.stands_in:  # what it plays with is not in the weights
-                    raise
-                self.learner.load(saved.weights)
-                self.warn(f"continuing from the weights of version {saved.version} alone: {str(error) or repr(error)}")
-        elif published is not None:
-            self.learner.load(published[2])
-            self.agent_steps = published[1]
-            self.warn(f"continuing from version {published[0]} with a fresh optimiser")
+            self.learner.load(weights)
+            self.warn(f"continuing from the weights of version {version} alone: {str(error) or repr(error)}")
 
-    def _restore(self, saved: checkpoint.Checkpoint) -> None:
-        """All that a file holds beside the weights."""
-        self.learner.restore(saved.state)
-        self.source.restore(saved.state)
+    def _restore(self, saved: checkpoint.Checkpoint, state: Mapping[str, np.ndarray]) -> None:
+        """All that a file holds beside the weights. The kernel's own counts may be ahead of it."""
+        self.learner.restore(state)
+        self.source.restore(state)
         for companion in self.companions:
-            companion.restore(saved.state)
+            companion.restore(state)
         self._tell_if_paid_otherwise(saved.config.get("reward_weights", {}))
-        self.seconds = float(saved.metrics.get("seconds", 0.0))
-        self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
-        self.rate = float(saved.state.get("train.rate", 1.0))
-        self.good = int(saved.state.get("train.good", 0))
+        self.seconds = max(self.seconds, float(saved.metrics.get("seconds", 0.0)))
+        self.updates = max(self.updates, int(state.get("train.updates", saved.metrics.get("updates", 0))))
+        self.rate = float(state.get("train.rate", 1.0))
+        self.good = int(state.get("train.good", 0))

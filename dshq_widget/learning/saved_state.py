@@ -4,6 +4,7 @@ anything is changed. Games, replays and leagues are compared with the run's own 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,8 +80,15 @@ EVERY_RUN: Mapping[str, Fits] = {
     fingerprint.NAME: fingerprint.fits,
 }
 """What runs of any algorithm save under these names."""
+MOMENTS = re.compile(r"(.*\.)?adam(_.*)?")
+"""Names of what an optimiser has, in any algorithm."""
 COUNTS = ("seconds", "updates")
 """The metrics that a continuation goes on from."""
+
+
+def with_fresh_moments(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same with an optimiser's moments and steps of 0, for weights that other steps have led to."""
+    return {name: np.zeros_like(row) if MOMENTS.fullmatch(name) else row for name, row in state.items()}
 
 
 def check(state: Mapping[str, np.ndarray], metrics: Mapping[str, Any], floats: int, own: Mapping[str, Fits]) -> None:

@@ -21,6 +21,7 @@ from dshq_widget.algorithms.gate.proposal import propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.contract.setting import ConfigError
+from dshq_widget.learning.saved_state import with_fresh_moments
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.decisions import experience, features
 
@@ -507,6 +508,19 @@ class TestTrainer:
             assert one.step() == other.step()
         a, b = one.get_model_for_inference(), other.get_model_for_inference()
         assert a.version == b.version == 10 and np.array_equal(a.network.flat, b.network.flat)
+
+    def test_with_fresh_moments_its_first_step_is_a_first_step(self):
+        """As in a learner that replaces a dead one: a step without its moments would be three times as long."""
+        one, other = (ContinuousTrainer(filled(), seed=4) for _ in range(2))
+        batch = one.buffer.newest(16)
+        for _ in range(200):
+            one.step()
+        other.restore(with_fresh_moments(one.state()))
+        assert other.adam.steps == 0
+        fresh = ContinuousTrainer(filled(), seed=4)
+        assert other.step(batch=batch) == fresh.step(batch=batch)
+        moved = [each.get_model_for_inference().network.flat for each in (other, fresh)]
+        assert np.array_equal(*moved)
 
     def test_the_reward_head_predicts_the_expected_reward(self):
         trainer = ContinuousTrainer(filled(R_expected=0.4), GateSettings(reward_head=True, learning_rate=0.01))

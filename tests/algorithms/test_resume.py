@@ -13,11 +13,13 @@ from dshq_widget.algorithms.ppo.processes import Shares, share_out
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.learning.run import Run
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.toy_drills import Race
 from tests.harness.processes.learner_channel import Turns
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
@@ -117,3 +119,70 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
     assert f"from version {saved.version + 1} with a fresh optimiser" in later.channel.said[-1]["text"]
     assert (later.updates, later.agent_steps) == (7, saved.step + 1)
     block.close()
+
+
+def test_a_learner_that_replaces_a_dead_one_keeps_all_but_what_came_after_the_file(tmp_path):
+    """A learner that is killed has published more than it saved. Weights, agent steps and version are the newest, the
+    optimiser's moments are fresh, and the rest is the file's: the league above all.
+    """
+    drill, path = compile_drill(Race), tmp_path / "autosave.dshq"
+    config = TrainConfig(
+        num_envs=64, rollout_length=8, opponents={"pool": 0.5, "self": 0.5}, normalize_rewards=True, hidden_sizes=(8,)
+    )
+    job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1, "machine": {"cpu": 1.0, "memory": 8e9}}
+    spec = PolicySpec.for_config(drill.spec, config)
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    WeightSlots.create(block, spec.floats)
+
+    killed = drill_run.DrillPPO(Turns(1), job).compose({"weights": block})
+    exploration, rounds, _, targets, _ = killed.companions
+    for companion in killed.companions:
+        companion.begin(killed)
+    turn(killed, 3)
+    rounds._hold_round(killed)
+    rounds.league.succession.test.tests = 5
+    targets.beaten, exploration.guard.bonus = [1.5], 0.02
+    killed.rate, killed.good, killed.seconds = 0.25, 7, 9.0
+    killed.save(path)
+    saved = checkpoint.load(path)
+    turn(killed, 2)
+
+    more = {"resume": str(path), "updates": 4, "seconds": 12.0}
+    following = drill_run.DrillPPO(Turns(1), {**job, **more}).compose({"weights": block})
+    assert (following.version, following.agent_steps) == (5, killed.agent_steps) and saved.version == 3
+    assert np.array_equal(following.learner.blob(), killed.learner.blob())
+    assert following.learner.state()["adam_step"] == 0 and not following.learner.state()["adam_v"].any()
+    kept = {name: row for name, row in saved.state.items() if not name.startswith(("adam", "train.updates"))}
+    now = {**following.learner.state(), **following.source.state()}
+    for companion in following.companions:
+        now |= companion.state()
+    now |= {"train.rate": np.array(following.rate), "train.good": np.array(following.good)}
+    assert {"train.league.weights", "train.targets", "train.entropy", "normalizer.returns", "train.tiles"} <= set(kept)
+    assert [name for name, row in kept.items() if not np.array_equal(now[name], row)] == []
+    assert following.companions[1].league.rows() == rounds.league.rows()
+    assert (following.updates, following.seconds) == (4, 12.0), "the kernel's counts are newer than the file's"
+    assert following.channel.said[-1]["text"] == (
+        "continuing from version 5 with a fresh optimiser; the rest is from the file of version 3"
+    )
+
+    following.companions[1].begin(following)
+    assert len(following.companions[1].league.snapshots) == 2, "the league is behind, not ahead"
+    paid = {**job, **more, "hyper": {**job["hyper"], "reward_weights": {drill.spec.terms[0].name: 9.0}}}
+    other = drill_run.DrillPPO(Turns(1), paid).compose({"weights": block})
+    assert other.companions[1].league.succession.anew, "who was paid otherwise is no champion to be held to"
+    block.close()
+
+    wider = config.replace({"hidden_sizes": (16,)})
+    spec = PolicySpec.for_config(drill.spec, wider)
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    WeightSlots.create(block, spec.floats).publish(5, 4000, spec.untrained(1))
+    another = drill_run.DrillPPO(Turns(1), {**job, **more, "hyper": wider.to_json()}).compose({"weights": block})
+    assert another.channel.said[-1]["text"] == "continuing from version 5 with a fresh optimiser"
+    assert another.companions[1].league.snapshots == [], "a file of another network says nothing of this one"
+    block.close()
+
+
+def turn(run: Run, updates: int) -> None:
+    """Play and learn so often."""
+    for _ in range(updates):
+        run.learn(run.source.next(run.learner.player, run.config, run.version))

@@ -19,6 +19,7 @@ from dshq_widget.learning.compressed import compress
 from dshq_widget.learning.fingerprint import NAME
 from dshq_widget.learning.opponents import left_out
 from dshq_widget.learning.parts import Progress
+from dshq_widget.learning.saved_state import with_fresh_moments
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import PolicySpec
@@ -402,6 +403,19 @@ class TestLearner:
             one.step(played.samples, config)
         assert np.array_equal(learner.blob(), again.blob())
         assert all(np.array_equal(one, again.state()[name]) for name, one in learner.state().items())
+
+    def test_with_fresh_moments_target_and_duals_stay(self):
+        """As in a learner that replaces a dead one."""
+        _, learner, config, played = parts()
+        for _ in range(3):
+            learner.step(played.samples, config)
+        state, again = learner.state(), SpoLearner(learner.spec, FEW, 9)
+        again.load(learner.spec.untrained(5))
+        again.restore(with_fresh_moments(state))
+        now = again.state()
+        assert now["adam_step"] == 0 and not now["adam_m"].any() and not now["adam_v"].any()
+        kept = ("train.spo.target", "train.spo.duals", "generator_update")
+        assert all(np.array_equal(now[name], state[name]) for name in kept) and state["adam_step"] == 3
 
     @pytest.mark.parametrize("drill", ["binpack", "maze", "bandit"])
     def test_every_kind_of_network_learns(self, drill):

@@ -24,7 +24,6 @@ from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.pixels.ring import ReplayRing
-from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
@@ -71,7 +70,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(DreamerReport(dreamer, source, acting), new_settings(dreamer, source)),
     )
     if training.version and not learner.restored:
-        _take_up(training, learner, job.get("resume"))
+        training.warn("there is no file with the world model: it learns anew")
     text = f"dreaming: {settings.games} games, size {settings.size}, {threads} thread{'s' * (threads > 1)}"
     training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
 
@@ -85,15 +84,3 @@ def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:
         games.change(settings)
 
     return OwnSettings("dreamer", take)
-
-
-def _take_up(training: Run, learner: DreamerLearner, path: str | None) -> None:
-    """Continue from the last file after a learner that died between two saves: what it published has no weights."""
-    saved = checkpoint.load(path) if path is not None else None
-    if saved is not None:
-        learner.restore(saved.state)
-        training.source.restore(saved.state)
-    if saved is not None and learner.restored:
-        training.warn(f"the model continues from the file of version {saved.version}")
-    else:
-        training.warn("there is no file with the world model: it learns anew")

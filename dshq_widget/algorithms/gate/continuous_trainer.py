@@ -203,7 +203,8 @@ class ContinuousTrainer:
         if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, size):
             return
         self.adam.mean, self.adam.square = (row.copy() for row in state["train.gate.adam"])
-        version, self.adam.steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()
+        version, steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()
+        self.adam.steps = steps if self.adam.square.any() else 0  # fresh moments have no steps
         self._model = Model(version, self._model.network)
         self.baseline = float(state["train.gate.baseline"])
         self.rng = unpack_generator(state["train.gate.rng"])
