@@ -243,20 +243,26 @@ class Run:
     # ---- updates, and what follows from bad ones
 
     def learn(self, experience: Experience) -> dict[str, float]:
-        """Make one update and publish it unless something was not finite. Returns the learner's metrics."""
+        """Make one update and publish it if any of it was made and its weights are finite. Returns the learner's
+        metrics.
+        """
         skipped = self.learner.skipped
         learned = self.learner.update(experience, self.progress)
         self.agent_steps += experience.agent_steps
         skipped = self.learner.skipped - skipped
         if skipped:
-            self._skip(experience.samples, skipped)
+            self.source.mend(experience.samples)
+        taught = "loss_value" in learned
+        if taught or not skipped:  # what other minibatches taught is in the learner already
+            try:
+                self.publish()
+            except ValueError as error:
+                self.go_back(str(error))
+                return learned
+            self.updates += 1
+        if skipped:
+            self._skip(skipped, partly=taught)
             return learned
-        try:
-            self.publish()
-        except ValueError as error:
-            self.go_back(str(error))
-            return learned
-        self.updates += 1
         self.skips = self.returns = 0
         self.good += 1
         if self.good >= RECOVERY:
@@ -268,11 +274,12 @@ class Run:
         self.publisher.publish(self.agent_steps, self.learner.blob())
 
     def replace_weights(self, weights: np.ndarray) -> None:
-        """Load other weights with a fresh optimiser, and publish them at once."""
+        """Load other weights with a fresh optimiser, and publish them at once; what others played is discarded."""
         self.learner.load(weights)
         for companion in self.companions:
             companion.weights_replaced()
         self.publish()
+        self.source.forget_before(self.version)
 
     def slow_down(self) -> None:
         """Halve the learning rate after a setback, down to `LEAST_RATE` of it; good updates raise it again."""
@@ -294,15 +301,14 @@ class Run:
         self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
         self.warn(f"reverted to version {self.version}; continuing with the learning rate times {self.rate:.3g}: {why}")
 
-    def _skip(self, samples: Any, minibatches: int) -> None:
-        """Handle a skipped update in which `minibatches` had a non-finite gradient."""
-        self.source.mend(samples)
+    def _skip(self, minibatches: int, partly: bool) -> None:
+        """Handle an update of which `minibatches` had a non-finite gradient and were skipped, all or only a part."""
         self.skips += 1
         what = f"{minibatches} minibatches had a non-finite gradient; check the rewards and observations"
         if self.skips >= MOST_SKIPS:
             self.go_back(f"{self.skips} updates in a row were skipped; in the last one {what}")
         elif self.skips == 1:
-            self.warn(f"an update was skipped: {what}")
+            self.warn(f"an update was skipped{' in part' if partly else ''}: {what}")
 
     # ---- what it reports and saves
 

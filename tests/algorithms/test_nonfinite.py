@@ -5,6 +5,8 @@ import pytest
 
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
+from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
@@ -122,6 +124,8 @@ class Sick(FusedPPO):
     def update(self, samples, units, hyper):
         if self.illness == "gradient":
             samples.returns[units] = np.nan
+        if self.illness == "one gradient":
+            samples.returns[units[0]] = np.nan
         learned = super().update(samples, units, hyper)
         if self.illness == "weights":
             blob = self.blob()
@@ -181,6 +185,38 @@ def test_three_skipped_updates_in_a_row_lead_back(ward):
     ward.learner.ppo.illness = ""
     turns(ward, 2)
     assert ward.publisher.slots.latest == 4
+
+
+def test_what_the_other_minibatches_taught_is_published(ward, tmp_path):
+    """Else a learner, its file and its own games would have weights that nobody else has, under a version's name."""
+    turns(ward, 2)
+    before = ward.learner.blob()
+    ward.learner.ppo.illness = "one gradient"
+    turns(ward, 1)
+    assert ward.learner.skipped == ward.config.epochs == 1
+    assert not np.array_equal(ward.learner.blob(), before)
+    assert (ward.version, ward.updates, ward.skips) == (3, 3, 1)
+    assert np.array_equal(ward.publisher.latest()[2], ward.learner.blob())
+    assert "an update was skipped in part: 1 minibatches" in ward.channel.warnings()[0]
+    turns(ward, MOST_SKIPS - 1)
+    assert ward.rate == 0.5, "a lasting fault is told, and slows down"
+    ward.learner.ppo.illness = ""
+    turns(ward, 1)
+    assert (ward.skips, ward.returns, ward.version) == (0, 0, ward.updates)
+
+
+def test_untrained_weights_that_are_loaded_again_are_measured_again(tmp_path):
+    """They are made for normalised numbers: as they are they would play on raw ones."""
+    spec = PolicySpec((3, 8, 3))
+    learner = FusedPPO(spec, seed=4, normalizer=Normalizer(spec, observations=True, rewards=True))
+    reference = TorchPPO(spec, seed=4, normalizer=Normalizer(spec, observations=True, rewards=True))
+    for ppo in (learner, reference):
+        assert ppo.normalizer.fresh and ppo.normalizer.measures
+        ppo.normalizer.fresh = ppo.normalizer.empty = False  # it has learned
+        ppo.load(spec.untrained(4) + np.float32(1e-3))
+        assert not ppo.normalizer.fresh and not ppo.normalizer.measures
+        ppo.load(spec.untrained(4))
+        assert ppo.normalizer.fresh and ppo.normalizer.measures
 
 
 def test_the_learning_rate_recovers_by_good_updates(ward, monkeypatch, tmp_path):

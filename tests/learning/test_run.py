@@ -8,6 +8,7 @@ import pytest
 from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import run as run_module
+from dshq_widget.learning.exploration import UPDATES, Exploration
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run
@@ -198,3 +199,26 @@ def test_a_run_that_goes_on_may_be_told_to_end_when_it_is_solved(weights):
     run.channel.poll = lambda seconds=0.0: [*polled(seconds), *orders.pop(run.updates, [])]
     run.train({})
     assert run.updates == 5 and not run.channel.closed
+
+
+class Seen(TimedGames):
+    """Games that note what they are to discard."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.oldest = 0
+
+    def forget_before(self, version):
+        self.oldest = version
+
+
+def test_other_weights_discard_what_is_in_flight(weights):
+    """Whoever replaces them, as the guard of exploration and the league do."""
+    source, guard = Seen(Clock()), Exploration()
+    run = a_run({}, weights, source, guard, min_entropy=0.1)
+    run.learn(source.next(None, run.config, 0))
+    guard.guard.awake, guard.guard.usual = run.learner.blob() + 1, 1.0
+    for _ in range(UPDATES):
+        assert source.oldest == 0
+        guard.after_update(run, source.next(None, run.config, run.version), {"entropy": 0.0})
+    assert source.oldest == run.version == 2 and (run.publisher.latest()[2] == guard.guard.awake).all()

@@ -67,7 +67,6 @@ class Rounds(Contest):
         assert champion is not None
         run.slow_down()
         run.replace_weights(champion.weights)
-        run.source.forget_before(run.version)
         back = f"reverted to champion v{champion.version}; continuing with the learning rate times {run.rate:.3g}"
         run.warn(f"{back}: {why}")
 

@@ -29,7 +29,7 @@ class FusedPPO:
     only."""
 
     def __init__(self, spec: PolicySpec, *, seed: int = 0, threads: int = 1, normalizer: Normalizer | None = None):
-        self.spec, self.threads, self.skipped = spec, threads, 0
+        self.spec, self.seed, self.threads, self.skipped = spec, seed, threads, 0
         self.normalizer = normalizer or Normalizer(spec)
         self.plan = mlp.make_plan(spec.layers, spec.separate)
         self.activation = mlp.ACTIVATIONS[spec.activation]
@@ -193,7 +193,8 @@ class FusedPPO:
         learner.check(self.spec, blob)
         self._state[:] = 0
         self._set(blob)
-        self._step, self.normalizer.fresh = 0, False
+        self._step = 0
+        self.normalizer.loaded(untrained=np.array_equal(blob, self.spec.untrained(self.seed)))
 
     def state(self) -> dict[str, np.ndarray]:
         """See `learners.Learner.state`."""

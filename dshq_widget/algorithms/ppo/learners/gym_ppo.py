@@ -62,6 +62,10 @@ class GymPPO(TorchPPO):
         """See `learners.Learner.load`; what a free deviation does not read is set to 0."""
         super().load(self._bound(blob) if self.free else blob)
 
+    def _untrained(self) -> NDArray[Any]:
+        """See `TorchPPO._untrained`."""
+        return self._bound(super()._untrained()) if self.free else super()._untrained()
+
     def _forget(self) -> None:
         """See `TorchPPO._forget`; torch's fused Adam takes fewer calls, which is what small networks wait for."""
         self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=ADAM_EPSILON, fused=True)

@@ -134,6 +134,13 @@ class Normalizer:
         self.fresh = self.empty = False
         return found
 
+    def loaded(self, untrained: bool) -> None:
+        """Other weights were loaded. Untrained ones are made for normalised numbers, whatever the moments are by now:
+        the next rollout is measured, and they are folded.
+        """
+        self.fresh = untrained
+        self.empty |= untrained
+
     def _add_all(self, samples: Samples, units: np.ndarray) -> None:
         if self.observations is not None:
             obs = samples.obs

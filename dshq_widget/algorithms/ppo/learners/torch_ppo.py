@@ -33,7 +33,7 @@ class TorchPPO:
         device: str = "cpu",
         normalizer: Normalizer | None = None,
     ):
-        self.spec, self.skipped = spec, 0
+        self.spec, self.seed, self.skipped = spec, seed, 0
         self.normalizer = normalizer or Normalizer(spec)
         self.device = torch.device(device)
         if self.device.type == "cpu":
@@ -234,8 +234,12 @@ class TorchPPO:
         """See `learners.Learner.load`."""
         learner.check(self.spec, blob)
         self._set(blob)
-        self.normalizer.fresh = False
+        self.normalizer.loaded(untrained=np.array_equal(blob, self._untrained()))
         self._forget()
+
+    def _untrained(self) -> np.ndarray:
+        """Flat weights of version 0, as `load` gets them."""
+        return self.spec.untrained(self.seed)
 
     def _forget(self) -> None:
         """Fresh moments."""
