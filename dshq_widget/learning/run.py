@@ -78,6 +78,9 @@ class Companion:
     def paid_otherwise(self) -> None:
         """The reward weights have changed: what was usual, or best, was so for another aim."""
 
+    def resting(self, run: Run) -> None:
+        """The run waits, for its pace or because it is paused: about twice a second."""
+
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
         """A command from the kernel that the run itself does not handle (protocol.py, kernel_to_learner)."""
 
@@ -204,6 +207,8 @@ class Run:
         now = time.monotonic()
         if self.tally.learned and seconds > REPORT_SECONDS:  # report before a long wait
             self.report()
+        for companion in self.companions:
+            companion.resting(self)
         counts = not self.pace.paused
         self.receive(min(seconds, REST_SECONDS, max(self.limits.seconds - self.spent, 0.0) if counts else REST_SECONDS))
         if counts:

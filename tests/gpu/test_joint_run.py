@@ -7,12 +7,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dshq_widget.algorithms.ppo.joint import follow
+from dshq_widget.algorithms.ppo.joint import orders as orders_module
+from dshq_widget.algorithms.ppo.joint.orders import Orders
 from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.algorithms.ppo.joint.run import Rests
 from dshq_widget.cli import main
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.policy import checkpoint
 from tests.harness.ports import free_port
 
@@ -47,6 +55,42 @@ def test_two_processes_learn_one_network_and_go_on_from_its_file(tmp_path: Path)
     found = torchrun("dshq_widget.cli", *again)
     assert (found["updates"], found["agent_steps"]) == (10, 10 * 2 * 64 * 16)
     assert checkpoint.load(second).state["adam_step"] == 10 * 4, "with its own moments"
+
+
+class Given(Orders):
+    """Orders that nobody hears."""
+
+    def __init__(self) -> None:
+        self.given, self.kinds = time.monotonic(), []
+
+    def _told(self, box: list) -> list:
+        self.kinds.append(box[0]["kind"])
+        return box
+
+
+def test_the_others_hear_from_a_leader_that_rests():
+    """They wait ten minutes at most: a slow pace, or a pause, would end the run."""
+    orders = Given()
+    rests = Rests(orders)
+    for seconds in (0.0, orders_module.REST / 2, 0.0, orders_module.REST, 0.0, 0.0):
+        orders.given -= seconds
+        rests.resting(None)
+    assert orders.kinds == ["WAIT"]
+    assert orders_module.REST < orders_module.LONGEST / 2
+
+
+def test_every_process_and_every_start_has_games_of_its_own(monkeypatch):
+    monkeypatch.setattr(follow, "JointPPO", lambda *_, **options: SimpleNamespace(**options))
+    monkeypatch.setattr(follow, "ResidentGames", lambda drill, config, learner: config.seed)
+    drill, config = compile_drill(CartPole), TrainConfig(seed=3)
+    made = {
+        (rank, version): follow.parts(Place(rank, 3, rank), drill, config, version)
+        for rank in range(3)
+        for version in (0, 40)
+    }
+    assert {learner.seed for learner, _ in made.values()} == {3}, "one network"
+    assert made[0, 0][1] == made[0, 40][1] == 3, "the file has rank 0's games"
+    assert len({seed for _, seed in made.values()}) == 5
 
 
 @pytest.mark.slow

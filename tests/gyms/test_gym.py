@@ -219,12 +219,46 @@ def test_rewards_are_clipped_in_the_returns_deviations(scaled):
     learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=normalizer)
     if scaled:
         normalizer.returns.add(np.zeros(1), np.full(1, 4.0), 1e9)
+        normalizer.restore(normalizer.state())
     games = GymGames(environment, config)
     samples = games.next(learner, config, 0).samples
     games.close()
     paid = samples.action[:, :, 1] == 2
     assert np.allclose(samples.returns[paid], 0.5 if scaled else 0.25, atol=1e-3)
     assert np.allclose(samples.returns[~paid], 0)
+
+
+def test_the_rollout_that_gives_the_returns_deviation_is_not_clipped():
+    """Rewards would be clipped in their own unit, and a reward of 100 would have the deviation of one of 0.25."""
+    environment = described(WORLDS + "Several-v0")
+    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.0, "reward_clip": 0.25})
+    spec = PolicySpec.for_config(environment.spec, config)
+    learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=Normalizer(spec, rewards=True))
+    games = GymGames(environment, config)
+    paid = []
+    for version in range(2):
+        played = games.next(learner, config, version)
+        paid.append(played.samples.returns[played.samples.action[:, :, 1] == 2])
+        learner.update(played.samples, played.units, Hyper(learning_rate=0.0))
+        if version == 0:
+            deviation = float(learner.normalizer.returns.deviation[0])
+    games.close()
+    assert np.allclose(paid[0], 1.0, atol=1e-3) and deviation > 0.25
+    assert np.allclose(paid[1], 0.25 * deviation, atol=1e-3)
+
+
+def test_environments_begin_otherwise_where_a_run_goes_on(monkeypatch):
+    """A run that is stopped and started again would see the same episodes, and draw the same actions."""
+    environment = described("gym:CartPole-v1")
+    config = TrainConfig.from_values({**QUICK, "num_envs": 16})
+    found = {}
+    for version in (0, 0, 7, 8, 8):
+        games = GymGames(environment, config, version=version)
+        found.setdefault(version, []).append((games.obs.tobytes(), games.rng.bit_generator.state["state"]["state"]))
+        games.close()
+    assert all(one == two for one, two in (found[0], found[8])), "the same start is the same again"
+    for k in range(2):
+        assert len({found[version][0][k] for version in found}) == 3
 
 
 def test_a_free_deviation_is_the_same_in_every_state():

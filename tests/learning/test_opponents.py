@@ -128,19 +128,45 @@ def test_what_is_learned_from_is_what_a_process_has_played():
         WeightSlots.create(weights_block, network.floats).publish(1, 1, network.initial(np.random.default_rng(0)))
         games = RingGames(drill, config, ring, [80], offsets, None)
         job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 80, "index": 0, "lane_offset": offsets[0]}
-        job |= {"first_tile": 0, "all_tiles": 5}
-        with ThreadPoolExecutor(1) as pool:
-            playing = pool.submit(worker.run, channel, job, {"weights": weights_block, "ring": ring})
-            found = None
-            while found is None and not playing.done():
-                found = games.next(None, config, 1)
-            channel.closed = True
-            playing.result()
+        job |= {"first_tile": 0, "all_tiles": 5, "version": 0}
+        found = chunk_of(games, config, channel, job, {"weights": weights_block, "ring": ring})
         assert len(found.units) == 80 // 16 * 2 and (found.samples.log_prob[found.units] < 0).all()
         found.done()
         channel.closed = False
         ring.close()
         weights_block.close()
+
+
+def chunk_of(games, config, channel, job, blocks):
+    """What a rollout process of this job plays first."""
+    with ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(worker.run, channel, job, blocks)
+        found = None
+        while found is None and not playing.done():
+            found = games.next(None, config, 1)
+        channel.closed = True
+        playing.result()
+    return found
+
+
+@pytest.mark.parametrize(("again", "same"), [({}, True), ({"version": 9}, False), ({"generation": 1}, False)])
+def test_a_process_plays_other_games_where_a_run_goes_on_or_it_was_replaced(again, same):
+    drill, config = compile_drill(Ball), TrainConfig(num_envs=16, rollout_length=2)
+    network = PolicySpec.for_config(drill.spec, config)
+    block = SharedBlock.create(WeightSlots.nbytes_for(network.floats))
+    WeightSlots.create(block, network.floats).publish(1, 1, network.untrained(0))
+    seen = []
+    for more in ({}, again):
+        ring, offsets = _ring(drill, config, (16,))
+        games = RingGames(drill, config, ring, [16], offsets, None)
+        job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 16, "index": 0, "lane_offset": offsets[0]}
+        job |= {"first_tile": 0, "all_tiles": 1, "version": 3, **more}
+        found = chunk_of(games, config, OpenChannel(), job, {"weights": block, "ring": ring})
+        seen.append(found.samples.obs.copy())
+        found.done()
+        ring.close()
+    assert np.array_equal(*seen) == same
+    block.close()
 
 
 def test_fixed_opponents_have_slots_behind_the_pools():

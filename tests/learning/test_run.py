@@ -222,3 +222,21 @@ def test_other_weights_discard_what_is_in_flight(weights):
         assert source.oldest == 0
         guard.after_update(run, source.next(None, run.config, run.version), {"entropy": 0.0})
     assert source.oldest == run.version == 2 and (run.publisher.latest()[2] == guard.guard.awake).all()
+
+
+class Waiting(Companion):
+    """Counts how often the run rests."""
+
+    rests = 0
+
+    def resting(self, run):
+        self.rests += 1
+
+
+@pytest.mark.parametrize(("paused", "rests"), [(True, 10), (False, 0)])
+def test_companions_hear_that_a_run_rests(weights, monkeypatch, paused, rests):
+    monkeypatch.setattr(run_module, "REST_SECONDS", 0.0)
+    heard = Waiting()
+    run = a_run({"paused": paused}, weights, TimedGames(Clock()), heard)
+    run.train({})
+    assert heard.rests == rests

@@ -29,6 +29,7 @@ from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
+from dshq_widget.learning.generator import seed_of
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import made
@@ -169,19 +170,21 @@ def unlink_semaphores() -> None:
 
 
 class GymGames:
-    """`config.num_envs` environments and their current episodes. Raises GymError if one fails."""
+    """`config.num_envs` environments and their current episodes, of which none is that of an earlier start: `version`
+    is the one that the run goes on from. Raises GymError if one fails.
+    """
 
-    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
+    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False, version: int = 0):
         self.environment, self.actions = environment, environment.actions
         self.atari = bool(environment.spec.atari)
         self.distribution = config.action_distribution
         self.vector = make_vector(environment, config, apart)
-        self.rng = np.random.default_rng([config.seed, 0x67796D])
+        self.rng = np.random.default_rng([config.seed, 0x67796D, version])
         self.episodes = Episodes.judged_by(environment.spec.target)
         self.dropped = 0
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
-        obs, infos = self._call("reset", seed=config.seed)
+        obs, infos = self._call("reset", seed=seed_of(config.seed, version) >> 1 if version else config.seed)
         unlink_semaphores()
         self.obs, self.lives, self.mask = self._read(obs), self._lives(infos), self._mask(infos)
 
@@ -206,7 +209,7 @@ class GymGames:
             if not np.isfinite(reward).all():
                 raise GymError(f"{self.environment.name} returned a reward that is not finite: fix the environment")
             rewards[t] = np.sign(reward) if self.atari else reward
-            if config.reward_clip:
+            if config.reward_clip and not learner.normalizer.measures:  # in a unit that this rollout is to give
                 limit = config.reward_clip / learner.normalizer.reward_scale
                 rewards[t] = np.clip(rewards[t], -limit, limit)
             cut[t] &= ~ended[t]

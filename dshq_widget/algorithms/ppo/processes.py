@@ -24,6 +24,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.learning.worker:run"
@@ -114,7 +115,7 @@ class DrillProcesses:
         start = supervisor(os.getpid()).start
         common: dict[str, Any] = {"drill": drill.to_json() | {"javascript": ""}, "hyper": config.to_json()}
         common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
-        common["machine"] = dataclasses.asdict(machine)
+        common |= {"machine": dataclasses.asdict(machine), "version": WeightSlots.attach(weights).latest}
         self._for_workers = {key: common[key] for key in ("hyper", "scenes")}
         places = zip(shares.games, offsets, tiles_among(shares.games), strict=True)
         for index, (games, offset, (first, tiles)) in enumerate(places):

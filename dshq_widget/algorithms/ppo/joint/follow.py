@@ -15,6 +15,7 @@ from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import choose_device
+from dshq_widget.learning.generator import seed_of
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
 
@@ -24,7 +25,7 @@ def follow(place: Place) -> JointPPO:
     orders = Orders(place)
     begin = orders.next()
     drill, config = CompiledDrill.from_json(begin["drill"]), TrainConfig.from_values(begin["hyper"])
-    learner, games = parts(place, drill, config)
+    learner, games = parts(place, drill, config, begin["version"])
     played: Experience | None = None
     while (order := orders.next())["kind"] != "END":
         kind = order["kind"]
@@ -49,15 +50,17 @@ def follow(place: Place) -> JointPPO:
     return learner
 
 
-def parts(place: Place, drill: CompiledDrill, config: TrainConfig) -> tuple[JointPPO, ResidentGames]:
-    """Learner and games of one process, its games from a seed of their own. All processes wait for one another."""
+def parts(place: Place, drill: CompiledDrill, config: TrainConfig, version: int) -> tuple[JointPPO, ResidentGames]:
+    """Learner and games of one process, its games from a seed of their own, and where no file has them (run.py), of
+    the `version` that the run goes on from. All processes wait for one another.
+    """
     found = choose_device(config.device)
     drill.game()
     spec = PolicySpec.for_config(drill.spec, config)
     normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
     device = "cpu" if found == "cpu" else f"{found}:{place.local}"
     learner = JointPPO(spec, seed=config.seed, device=device, normalizer=normalizer)
-    seed = int(np.random.SeedSequence([config.seed, place.rank]).generate_state(1)[0]) if place.rank else config.seed
+    seed = seed_of(config.seed, place.rank, version) if place.rank else config.seed
     return learner, ResidentGames(drill, config.replace({"seed": seed}), learner)
 
 

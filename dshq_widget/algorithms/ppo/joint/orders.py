@@ -2,18 +2,20 @@
 
 | order | with | the others |
 |---|---|---|
-| `BEGIN` | `drill`, `hyper` as JSON | make their games and their learner |
+| `BEGIN` | `drill`, `hyper` as JSON, `version` | make their games and their learner |
 | `PLAY` | `hyper` | play a rollout, and give back its statistics |
 | `LEARN` | `hyper` of the update | learn from it |
 | `LOAD` | `blob` | take these weights, with fresh moments |
 | `RESTORE` | `state` | take the optimiser's state |
 | `OPPONENTS`, `SCENES` | `policies`, `scenes` | play against these, practise from these |
 | `MEND` | | restart games whose samples are not finite |
+| `WAIT` | | wait for the next order as long again: rank 0 rests |
 | `END` | | give back a digest of their weights, and end |
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -26,6 +28,8 @@ from dshq_widget.gpu.device import choose_device
 
 LONGEST = 600.0
 """Seconds that the others wait for an order: longer than compiling, judging and saving take (assumed)."""
+REST = 60.0
+"""Seconds of rest after which rank 0 says that it is there."""
 T = TypeVar("T")
 
 
@@ -35,13 +39,19 @@ class Orders:
     """
 
     def __init__(self, place: Place) -> None:
-        self.place = place
+        self.place, self.given = place, time.monotonic()
         found = choose_device("auto")
         join("env://", place.rank, place.size, "cpu" if found == "cpu" else f"{found}:{place.local}", LONGEST)
 
     def give(self, kind: str, **what: Any) -> None:
         """Rank 0: tell the others."""
         self._told([{"kind": kind, **what}])
+        self.given = time.monotonic()
+
+    def rest(self) -> None:
+        """Rank 0, again and again while it rests: the others go on waiting, however long that takes."""
+        if time.monotonic() - self.given >= REST:
+            self.give("WAIT")
 
     def next(self) -> dict[str, Any]:
         """The others: wait for what they are told."""

@@ -25,7 +25,7 @@ from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.opposition import opposition
 from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Run, announce, warn
+from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.memory import SharedBlock
@@ -49,9 +49,10 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
     announce(channel, f"waiting for the other {place.size - 1} of {place.size} processes")
     orders = Orders(place)
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
-    orders.give("BEGIN", drill=job["drill"], hyper=job["hyper"])
+    slots = WeightSlots.attach(blocks["weights"])
+    orders.give("BEGIN", drill=job["drill"], hyper=job["hyper"], version=slots.latest)
     announce(channel, "compiling the learner (slow only the first time on a machine)")
-    ppo, own = parts(place, drill, config)
+    ppo, own = parts(place, drill, config, slots.latest)
     source = LeadingGames(own, orders)
     training = Run(
         channel,
@@ -67,6 +68,7 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
             Exploration(),
             *opposition(drill, ppo.spec, source, config),
             ScenePractice(SceneEvaluation(drill, ppo.spec, config.seed), source),
+            Rests(orders),
         ),
     )
     where = f"{place.size} {'processes' if ppo.device.type == 'cpu' else 'GPUs'}"
@@ -118,6 +120,16 @@ class LeadingGames:
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `state` returned."""
         self.own.restore(state)
+
+
+class Rests(Companion):
+    """Lets the others rest as long as rank 0 does."""
+
+    def __init__(self, orders: Orders) -> None:
+        self.orders = orders
+
+    def resting(self, run: Run) -> None:
+        self.orders.rest()
 
 
 class LeadingUpdate(PPOUpdate):

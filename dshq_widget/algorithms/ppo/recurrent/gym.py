@@ -55,8 +55,8 @@ class RecurrentGymPPO(RecurrentPPO, GymPPO):
 class RecurrentGymGames(GymGames):
     """See `GymGames`; its learner is `RecurrentGymPPO`. Every environment has a memory of its own."""
 
-    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
-        super().__init__(environment, config, apart)
+    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False, version: int = 0):
+        super().__init__(environment, config, apart, version)
         self.state_of_memories = np.zeros((self.count, 2 * config.memory), np.float32)
         self._start, self._begins = self.state_of_memories, list[NDArray[Any]]()
 
