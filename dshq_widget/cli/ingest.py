@@ -7,13 +7,22 @@ from typing import Any
 
 from dshq_widget.cli import drill_argument, outputs
 from dshq_widget.cli.arguments import Parser, takes
+from dshq_widget.contract.settings import DEVICES
 
 
 def _arguments(verb: Parser) -> None:
     verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
     verb.add_argument("--seconds", type=float, default=5.0, help="seconds to measure (default 5)")
     verb.add_argument(
-        "--guard", action="store_true", help="verify that frames are drawn where they stay and are never copied"
+        "--device",
+        choices=("auto", "cpu", *DEVICES),
+        default="auto",
+        help="where games are drawn (default: a GPU, if any)",
+    )
+    verb.add_argument(
+        "--guard",
+        action="store_true",
+        help="verify that frames are drawn where they stay; on a GPU also count copies between it and the host",
     )
 
 
@@ -26,9 +35,10 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
     need_torch("dshq ingest")
+    from dshq_widget.algorithms.dreamer.device_actor import own_device
     from dshq_widget.algorithms.dreamer.ingest import ingest as run
 
-    result = run(game, options.seconds, options.guard)
+    result = run(game, options.seconds, options.guard, device=own_device(options.device))
     if not options.json:
         for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
             print(f"{name:24} {result[name]:>18,.0f}")

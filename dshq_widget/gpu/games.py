@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dshq_kernels.play import raster
 from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.places import found_at
@@ -33,10 +34,18 @@ class DeviceGames(Protocol):
     device: torch.device
     action: Tensor
     """Actions of the next decision: i32 `[sides, n]`, written by the players; new episodes may overwrite it."""
+    state: Tensor
+    """Every game's words: i32, the games where `of_games` puts them."""
     state_tensors: Sequence[Tensor]
     """What of the games' state lies in tensors: a recording puts it back."""
     turns: str
     """The class of what happens between two decisions, "module:name"; see `turns.Turns`."""
+    painter: str
+    """The class that draws their frames, "module:name": `Painter(games).draw(out)`, u8 `[n, 1, 72, 20]`."""
+
+    def of_games(self, flags: Tensor) -> Tensor:
+        """`[n]`, one of each game, in a shape that broadcasts over `state`."""
+        ...
 
     def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
@@ -111,12 +120,14 @@ class CpuGames:
     device = torch.device("cpu")
     state_tensors: Sequence[Tensor] = ()
     turns = "dshq_widget.gpu.turns:Turns"
+    painter = "dshq_widget.gpu.games:CpuPainter"
 
     def __init__(self, drill: CompiledDrill, n: int):
         self.drill, self.n = drill, n
         self.game = drill.game()
         self.tiles = self.game.new(n // LANES)
         self._words = self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)  # a view, as [tiles, words, 16]
+        self.state = torch.from_numpy(self._words.view(np.int32))
         self._repeat = drill.spec.action_repeat
         self.action = torch.zeros((drill.spec.sides, n), dtype=torch.int32)
 
@@ -125,6 +136,9 @@ class CpuGames:
         self.tiles["practice"] = 1
         self.game.reset(self.tiles, np.ones((len(self.tiles), LANES), np.uint8))
         self.tiles["ticks"] = ticks.reshape(-1, LANES)
+
+    def of_games(self, flags: Tensor) -> Tensor:
+        return flags.view(-1, 1, LANES)
 
     def follow(self) -> None:
         """There are no streams."""
@@ -171,6 +185,18 @@ class CpuGames:
         found = estimator(*inputs, rollout.terminated, rollout.truncated, *discounts.unbind())
         rollout.advantage.copy_(found[0])
         rollout.returns.copy_(found[1])
+
+
+class CpuPainter:
+    """Draws `games` as side 0 sees them."""
+
+    def __init__(self, games: CpuGames):
+        self.games, spec = games, games.drill.spec
+        self._tones, self._view = raster.shades(spec), raster.view(spec.world)
+
+    def draw(self, out: Tensor) -> None:
+        """u8 `[n, 1, 72, 20]`, four pixels to a byte."""
+        raster.draw_into(out.numpy(), self.games.game, self.games.tiles, self._tones, self._view)
 
 
 def _put(out: Tensor, tiles: NDArray[Any]) -> None:

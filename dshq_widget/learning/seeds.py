@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-GAMES, EVALUATION, WEIGHTS, ACTIONS, LATENTS, SEQUENCES = range(6)
+GAMES, EVALUATION, WEIGHTS, ACTIONS, LATENTS, SEQUENCES, RANDOM = range(7)
 """What a generator draws."""
 
 

@@ -48,6 +48,12 @@ class CommitManager:
         if self._events and self.committed_t >= 0:
             (stream or torch.cuda.current_stream()).wait_event(self._event(self.committed_t))
 
+    def continue_after(self, total: int) -> None:
+        """`total` steps are there already, each of them finished: whole strides of them are committed."""
+        self.write_t, self.committed_t = total - 1, total // self.stride * self.stride - 1
+        if self._events and self.committed_t >= 0:
+            self._event(self.committed_t).record(torch.cuda.current_stream())
+
     def safe_max_t(self) -> int:
         """The newest step that may be read; below 0 where there is none yet."""
         return self.committed_t - self.margin

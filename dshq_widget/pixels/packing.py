@@ -46,8 +46,8 @@ def normalised(packed: Tensor) -> Tensor:
 @lru_cache
 def shades(device: torch.device) -> Tensor:
     """u8 `[256, 4]`: the pixels of every byte."""
-    byte = torch.arange(256, device=device)[:, None]
-    return ((byte >> torch.tensor(_SHIFTS, device=device)) & 3).to(torch.uint8)
+    byte, shifts = torch.arange(256, device=device)[:, None], torch.arange(0, 8, 2, device=device)  # not from the host
+    return ((byte >> shifts) & 3).to(torch.uint8)
 
 
 @lru_cache

@@ -15,7 +15,7 @@ def test_runs_of_neighbouring_seeds_share_no_game(n: int):
 
 
 def test_generators_of_a_run_and_of_its_neighbours_are_apart():
-    drawn = [seeds.apart(seed, what) for seed in range(50) for what in range(6)]
+    drawn = [seeds.apart(seed, what) for seed in range(50) for what in range(7)]
     assert len(set(drawn)) == len(drawn) and all(0 <= one < 1 << 32 for one in drawn)
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, PlayedByProcess, one_process
+from dshq_kernels.simd.lanes import LANES
+from dshq_widget.algorithms.algorithm import Algorithm, PlayedByProcess, Processes, one_process
 from dshq_widget.algorithms.dreamer.metrics import METRICS
 from dshq_widget.algorithms.dreamer.model.sizes import FRAME_BYTES, SIZES, acting_floats, suits, update_floats
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
-from dshq_widget.contract.game_spec import GameSpec
+from dshq_widget.contract.game_spec import Game, GameSpec
+from dshq_widget.contract.settings import DEVICES
+from dshq_widget.gpu.device import check_device
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
+    from dshq_widget.runtime.memory import SharedBlock
 
 
 def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
@@ -31,6 +36,24 @@ def needs() -> None:
     from dshq_widget.contract.torch_needed import need_torch
 
     need_torch("the algorithm dreamer")
+
+
+_alone = one_process("dshq_widget.algorithms.dreamer.run:run", threads, needs)
+
+
+def start(
+    drill: Game, config: TrainConfig, weights: SharedBlock, job: Mapping[str, Any], *callbacks: Callable[..., None]
+) -> Processes:
+    """See `algorithm.Start`. Raises RuntimeError with one sentence for a device that is not here."""
+    if config.device in DEVICES and not config.deterministic:
+        check_device(config.device)
+        games = sections.read(DreamerSettings, "dreamer", job.get("algorithm_settings")).games
+        if games % LANES:
+            raise RuntimeError(
+                f"games on a GPU come in tiles of {LANES}: expected a multiple of it, got {games}: choose another "
+                "--dreamer-games, or leave out --device"
+            )
+    return _alone(drill, config, weights, job, *callbacks)
 
 
 def floats(spec: GameSpec, settings: DreamerSettings) -> int:
@@ -86,10 +109,10 @@ CURVES = (
 
 ALGORITHM = Algorithm(
     "dreamer",
-    one_process("dshq_widget.algorithms.dreamer.run:run", threads, needs),
+    start,
     settings=DreamerSettings,
     fixed={"hidden_sizes": (1,), "activation": "tanh", "separate_value_net": False},
-    reads=("reward_weights", "deterministic"),
+    reads=("reward_weights", "deterministic", "device"),
     at_start=frozenset({"reward_weights"}),
     metrics=METRICS,
     curves=CURVES,
@@ -101,7 +124,6 @@ ALGORITHM = Algorithm(
     refuses={
         "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",
         "recurrent": "dreamer always has a memory, its world model: leave out --memory",
-        "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
         "page": "dreamer does not train in the page: leave out --engine page",
         "joint": "dreamer learns in one process: leave out --joint",
         "onnx": f"{LATENTS}: leave out --onnx",

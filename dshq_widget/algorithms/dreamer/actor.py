@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import astuple
 from typing import Any
 
@@ -20,19 +21,31 @@ from dshq_widget.pixels.ring import ReplayRing
 Choose = Callable[[Tensor, Tensor], Tensor]
 """Frames u8 `[n, 1, 72, 20]` and is_first bool `[n]` -> actions, whole numbers `[n]`."""
 
+DRAWS = "train.dreamer.draws"
+
+
+def check_fit(games: int, ring: ReplayRing) -> None:
+    """Raises ValueError for a ring of another number of games."""
+    if ring.num_envs != games:
+        raise ValueError(f"expected a ring for {games} games, got one for {ring.num_envs}")
+
 
 class Actor:
-    """Each `step` is a row of the ring: frames, what arrived with them, the action chosen; every `STRIDE` rows are
-    committed together.
+    """Each `step` is a row of the ring: frames, what arrived with them, the action chosen; the rows of a stride are
+    committed together, by default every `STRIDE`.
     """
 
-    def __init__(self, games: FrameGames, ring: ReplayRing, seed: int) -> None:
+    def __init__(self, games: FrameGames, ring: ReplayRing, seed: int, commits: CommitManager | None = None) -> None:
         """Raises ValueError where games and ring do not belong together."""
-        if ring.num_envs != games.n:
-            raise ValueError(f"expected a ring for {games.n} games, got one for {ring.num_envs}")
+        check_fit(games.n, ring)
         self.games, self.ring = games, ring
-        self.commits = CommitManager(STRIDE, STRIDE)
+        self.commits = commits or CommitManager(STRIDE, STRIDE)
         self.rng = np.random.default_rng([seed, 0xAC70])
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Around the rows that are played between two updates. On a processor there is nothing to do."""
+        yield
 
     def random(self, frames: Tensor, is_first: Tensor) -> Tensor:
         """Any action, each as likely."""
@@ -47,6 +60,10 @@ class Actor:
         t = self.ring.push_step(action.to(torch.int32), reward, is_first, continues, episode)
         self.commits.mark_written(t)
         return games.step(action.numpy())
+
+    def on_host(self, stats: list[Any]) -> list[NDArray[Any]]:
+        """What steps returned, as arrays."""
+        return stats
 
     def sample(self, batch: int, length: int, generator: torch.Generator) -> dict[str, Tensor] | None:
         """Windows of committed steps; see `ReplayRing.sample_sequences`. None while there are too few.
@@ -67,17 +84,17 @@ class Actor:
         """Empty the ring, and begin new episodes."""
         self.games.begin_anew()
         self.ring.total = 0
-        self.commits.write_t = self.commits.committed_t = -1
+        self.commits.continue_after(0)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Games and generator, for an exact continuation; the ring: see replay_file.py."""
-        return self.games.state() | {"train.dreamer.draws": pack_generator(self.rng)}
+        return self.games.state() | {DRAWS: pack_generator(self.rng)}
 
     def restore(self, state: Mapping[str, Any]) -> bool:
         """Take over what `state` returned, with a ring that has been refilled; False where it does not fit."""
         if not self.games.restore(state):
             return False
-        self.rng = unpack_generator(state["train.dreamer.draws"])
-        self.commits.write_t = self.ring.total - 1
-        self.commits.committed_t = self.ring.total // STRIDE * STRIDE - 1
+        if DRAWS in state:  # as in files of an actor on a processor
+            self.rng = unpack_generator(state[DRAWS])
+        self.commits.continue_after(self.ring.total)
         return True

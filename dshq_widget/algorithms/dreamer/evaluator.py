@@ -54,9 +54,11 @@ def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: 
     return found
 
 
-def by_policy(dreamer: Dreamer, games: int, seed: int, greedy: bool = False) -> Player:
-    """A player with a memory and chances of its own."""
-    return Player(dreamer, games, torch.Generator().manual_seed(seeds.apart(seed, seeds.ACTIONS)), greedy)
+def by_policy(dreamer: Dreamer, games: int, seed: int, greedy: bool = False) -> Choose:
+    """A player with a memory and chances of its own; the games are on the processor, wherever it is."""
+    device = dreamer.device
+    player = Player(dreamer, games, torch.Generator(device).manual_seed(seeds.apart(seed, seeds.ACTIONS)), greedy)
+    return lambda frames, is_first: player(frames.to(device), is_first.to(device)).cpu()
 
 
 def by_chance(n_actions: int, games: int, seed: int) -> Choose:

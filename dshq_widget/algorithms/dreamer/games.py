@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.play import raster
 from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
@@ -30,6 +31,19 @@ class Arrival:
     """f32: 0 where the episode was terminated, else 1, time-outs included."""
     episode_id: NDArray[Any]
     """i32, rising by 1 at each beginning."""
+
+
+def check_opponent(spec: DrillSpec, opponent: str) -> None:
+    """Raises ConfigError for an opponent that a drill of two sides does not have."""
+    known = ("random", "idle", *spec.baselines)
+    if spec.sides == 2 and opponent not in known:
+        raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
+
+
+def played_with(spec: DrillSpec, repeat: int, reward_scale: float, opponent: str) -> fingerprint.Fingerprint:
+    """What rewards and frames depend on besides how rewards are paid."""
+    how = {"repeat": repeat, "reward scale": reward_scale}
+    return how | ({"opponent": opponent} if spec.sides == 2 else {})
 
 
 class FrameGames:
@@ -56,11 +70,9 @@ class FrameGames:
         shaping: bool = True,
         gamma: float = 1.0,
     ) -> None:
+        check_opponent(drill.spec, opponent)
         self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping)
         self.batch.seed(seeds.of_games(seed, n))
-        known = ("random", "idle", *drill.spec.baselines)
-        if self.batch.sides == 2 and opponent not in known:
-            raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
         self.n, self.opponent, self.n_actions = n, opponent, drill.spec.n_actions
         self.repeat, self.reward_scale = repeat, np.float32(reward_scale)
         self.pay_at(gamma)
@@ -82,9 +94,9 @@ class FrameGames:
 
     def made_with(self) -> fingerprint.Fingerprint:
         """What rewards and frames depend on here."""
-        how = {"repeat": self.repeat, "reward scale": float(self.reward_scale)}
-        played = {"opponent": self.opponent} if self.batch.sides == 2 else {}
-        return fingerprint.paid(self.batch.spec, self.batch.weights, float(self.batch.gamma)) | how | played
+        batch = self.batch
+        paid = fingerprint.paid(batch.spec, batch.weights, float(batch.gamma))
+        return paid | played_with(batch.spec, self.repeat, float(self.reward_scale), self.opponent)
 
     def begin_anew(self) -> None:
         """New episodes in all games; what the last step brought is forgotten."""

@@ -18,11 +18,11 @@ PREFIX = "train.dreamer.ring."
 def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
     """What the ring holds: frames compressed u8 `[bytes]`, each field `[slots, games]`, and the count of steps."""
     slots = min(ring.total, ring.capacity)
-    rows = {name: row[:slots].numpy().copy() for name, row in ring.rows.items()}
+    rows = {name: row[:slots].cpu().numpy().copy() for name, row in ring.rows.items()}
     rows["is_first"] = rows["is_first"].view(np.uint8)
     shape = np.array([ring.total, ring.capacity, ring.num_envs], np.int64)
     return {
-        PREFIX + "obs": compress(ring.obs[:slots].numpy()),
+        PREFIX + "obs": compress(ring.obs[:slots].cpu().numpy()),
         PREFIX + "shape": shape,
         **{PREFIX + name: row for name, row in rows.items()},
     }

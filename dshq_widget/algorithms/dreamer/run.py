@@ -9,9 +9,8 @@ from typing import Any
 
 import torch
 
-from dshq_widget.algorithms.dreamer.actor import Actor
+from dshq_widget.algorithms.dreamer.device_actor import make_actor, own_device
 from dshq_widget.algorithms.dreamer.evaluator import DreamerEvaluator
-from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.learner import DreamerLearner, DreamerReport
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
@@ -19,11 +18,11 @@ from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.device import DEVICES
 from dshq_widget.learning import seeds
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
-from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
@@ -36,13 +35,19 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(DreamerSettings, "dreamer", job.get("algorithm_settings"))
     threads = int(job["threads"])
+    # "auto" is the processor: no GPU has run this yet
+    device = own_device(config.device) if config.device in DEVICES and not config.deterministic else "cpu"
     torch.set_num_threads(threads)
     say = partial(warn, channel)
     announce(channel, f"compiling the rules of {drill.spec.title}")
-    games = FrameGames(
+    actor = make_actor(
         drill,
         settings.games,
+        settings.rows,
+        device,
         config.seed,
+        settings.commit_stride,
+        settings.margin,
         repeat=settings.repeat,
         reward_scale=settings.reward_scale,
         opponent=settings.opponent,
@@ -51,9 +56,9 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     )
     announce(channel, f"making a model of size {settings.size}")
     spec = PolicySpec.for_config(drill.spec, config)
-    dreamer = Dreamer(settings, games.n_actions, config.seed)
-    actor = Actor(games, ReplayRing(settings.rows, settings.games), config.seed)
-    player = Player(dreamer, settings.games, torch.Generator().manual_seed(seeds.apart(config.seed, seeds.ACTIONS)))
+    dreamer = Dreamer(settings, drill.spec.n_actions, config.seed, device)
+    chance = torch.Generator(device).manual_seed(seeds.apart(config.seed, seeds.ACTIONS))
+    player = Player(dreamer, settings.games, chance)
     source = DreamerGames(actor, player, settings, config.seed, say)
     learner = DreamerLearner(dreamer, spec.floats, say)
     acting = WeightSlots.attach(blocks["weights"], offset=job["acting"]) if job.get("acting") else None
@@ -71,8 +76,9 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     )
     if training.version and not learner.restored:
         training.warn("there is no file with the world model: it learns anew")
-    text = f"dreaming: {settings.games} games, size {settings.size}, {threads} thread{'s' * (threads > 1)}"
-    training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
+    where = "the GPU" if device in DEVICES else f"{threads} thread{'s' * (threads > 1)}"
+    text = f"dreaming: {settings.games} games, size {settings.size}, {where}"
+    training.train({"text": text, "device": device, "workers": 0, "threads": threads})
 
 
 def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import ClassVar
 
-from dshq_widget.algorithms.dreamer.model.sizes import SIZES, rows_needed
+from dshq_widget.algorithms.dreamer.model.sizes import SIZES, STRIDE, rows_needed
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, setting
 
@@ -21,6 +21,7 @@ class DreamerSettings(Section):
         "batch_size": "batch",
         "imag_horizon": "horizon",
         "replay_ratio": "ratio",
+        "safety_margin": "margin",
     }
 
     size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
@@ -37,6 +38,10 @@ class DreamerSettings(Section):
     """
     ring: int = setting(65_536, "int", "Replay ring", RESTART, "dreamer", unit="frames", lo=64, hi=100_000_000)
     """Frames kept, over all games; 1,457 bytes each."""
+    commit_stride: int = setting(STRIDE, "int", "Commit stride", RESTART, "dreamer", unit="steps", lo=1, hi=1024)
+    """Steps that are released to the learner at a time (gbxcule: 8)."""
+    margin: int = setting(STRIDE, "int", "Margin", RESTART, "dreamer", unit="steps", lo=0, hi=1024)
+    """Steps at both ends of the ring that the learner leaves alone (gbxcule: as many as a sequence has)."""
     batch: int = setting(16, "int", "Batch", NEXT_UPDATE, "dreamer", unit="sequences", lo=1, hi=1024)
     """Sequences of an update (DreamerV3: 16)."""
     sequence: int = setting(16, "int", "Sequence", NEXT_UPDATE, "dreamer", unit="steps", lo=2, hi=1024)
@@ -80,8 +85,9 @@ class DreamerSettings(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rows < rows_needed(self.sequence):
-            least = rows_needed(self.sequence) * self.games
+        needed = rows_needed(self.sequence, self.commit_stride, self.margin)
+        if self.rows < needed:
+            least = needed * self.games
             raise ConfigError(
                 f"ring must hold a sequence of {self.sequence} steps and what an actor may write meanwhile: "
                 f"{least} frames of {self.games} games, got {self.ring}"

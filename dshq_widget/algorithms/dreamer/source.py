@@ -14,7 +14,7 @@ from dshq_kernels.play.rollout import STATS
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.model.agent import Player
-from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
+from dshq_widget.algorithms.dreamer.model.tensors import continue_chance, from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import fingerprint, seeds
@@ -48,22 +48,28 @@ class DreamerGames:
         self, actor: Actor, player: Player, settings: DreamerSettings, seed: int, warn: Callable[[str], None]
     ) -> None:
         self.actor, self.player, self.settings, self._warn = actor, player, settings, warn
-        self.chance = torch.Generator().manual_seed(seeds.apart(seed, seeds.SEQUENCES))
+        self.chance = torch.Generator(actor.ring.device).manual_seed(seeds.apart(seed, seeds.SEQUENCES))
         self.due = 0.0
         """Steps that may be replayed."""
         self.replayed = self.played = 0
-        self._stats: list[NDArray[Any]] = []
+        self._stats: list[Any] = []
+        """Of the rows since the last batch, as the actor returned them."""
         self._decisions = 0
 
     def next(self, learner: object, config: TrainConfig, version: int) -> Sequences | None:
         """The next batch; None after `MOST_ROWS` rows if none is due yet."""
+        with self.actor.turn():
+            found = self._due()
+        return None if found is None else self._handed(found)
+
+    def _due(self) -> dict[str, torch.Tensor] | None:
+        """Rows until a batch is due, and its sequences."""
         settings, actor = self.settings, self.actor
-        steps = settings.batch * settings.sequence
         for _ in range(MOST_ROWS):
-            if self.due >= steps:
+            if self.due >= settings.batch * settings.sequence:
                 found = actor.sample(settings.batch, settings.sequence, self.chance)
                 if found is not None:
-                    return self._handed(found, steps)
+                    return found
             self._play()
         return None
 
@@ -71,16 +77,19 @@ class DreamerGames:
         """One row: random play until the prefill is there."""
         settings, actor = self.settings, self.actor
         random = actor.ring.total * settings.games < settings.prefill
-        stats = actor.step(actor.random if random else self.player)
-        decisions = int(stats[STATS.index("agent_steps")])
-        self._stats.append(stats)
-        self._decisions += decisions
+        self._stats.append(actor.step(actor.random if random else self.player))
         self.played += settings.games
         self.due += 0.0 if random else settings.ratio * settings.games
 
-    def _handed(self, found: dict[str, torch.Tensor], steps: int) -> Sequences:
-        stats = merge(self._stats or [self.actor.games.stats()])
-        handed = Sequences(found, np.zeros(0, np.int64), stats, decisions=self._decisions)
+    def _sums(self) -> tuple[NDArray[Any], int]:
+        """Stats of the rows since the last batch, and their decisions, those before a restart included."""
+        stats = merge(self.actor.on_host(self._stats or [self.actor.games.stats()]))
+        return stats, self._decisions + int(stats[STATS.index("agent_steps")])
+
+    def _handed(self, found: dict[str, torch.Tensor]) -> Sequences:
+        steps = self.settings.batch * self.settings.sequence
+        stats, decisions = self._sums()
+        handed = Sequences(found, np.zeros(0, np.int64), stats, decisions=decisions)
         self._stats, self._decisions = [], 0
         self.due -= steps
         self.replayed += steps
@@ -112,7 +121,7 @@ class DreamerGames:
             **self.actor.state(),
             **to_arrays(MEMORY, self.player.state()),
             SAMPLING: self.chance.get_state().numpy().copy(),
-            COUNTS: np.array([self.due, self.replayed, self.played, self._decisions], np.float64),
+            COUNTS: np.array([self.due, self.replayed, self.played, self._sums()[1]], np.float64),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -129,6 +138,6 @@ class DreamerGames:
             self._begin_anew("the replay ring has another shape than the file's: it begins empty")
             return
         self.player.restore(from_arrays(MEMORY, state))
-        self.chance.set_state(torch.from_numpy(state[SAMPLING].copy()))
+        continue_chance(self.chance, torch.from_numpy(state[SAMPLING].copy()))
         self.due, replayed, played, decisions = state[COUNTS].tolist()
         self.replayed, self.played, self._decisions = int(replayed), int(played), int(decisions)

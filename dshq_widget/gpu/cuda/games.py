@@ -22,6 +22,7 @@ class CudaGames:
     """See `DeviceGames`."""
 
     turns = "dshq_widget.gpu.cuda.turns:KernelTurns"
+    painter = "dshq_widget.gpu.cuda.frames:Painter"
 
     def __init__(self, drill: CompiledDrill, n: int, device: torch.device):
         self.drill, self.n, self.device = drill, n, device
@@ -48,6 +49,9 @@ class CudaGames:
         if key not in self._arrays:
             self._arrays[key] = shared(tensor, dtype)
         return self._arrays[key]
+
+    def of_games(self, flags: Tensor) -> Tensor:
+        return flags
 
     def follow(self) -> None:
         if self.device.type == "cuda":

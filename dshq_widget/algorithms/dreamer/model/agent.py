@@ -15,6 +15,7 @@ from dshq_widget.algorithms.dreamer.model.layers import initialise
 from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
 from dshq_widget.algorithms.dreamer.model.rssm import States
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES
+from dshq_widget.algorithms.dreamer.model.tensors import continue_chance
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.learning import seeds
@@ -209,7 +210,7 @@ class Dreamer:
                 each.steps = int(state[f"{name}.steps"])
         self.slow_weights.copy_(state["slow"])
         self.scale.spread = state["spread"].clone().to(self.device)
-        self.chance.set_state(state["chance"].cpu())
+        continue_chance(self.chance, state["chance"])
 
 
 class Player:
@@ -251,7 +252,7 @@ class Player:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Take over what `state` returned."""
         self.h, self.z, self.action = (state[name].clone().to(self.dreamer.device) for name in ("h", "z", "action"))
-        self.chance.set_state(state["draws"])
+        continue_chance(self.chance, state["draws"])
 
 
 def flattened(module: nn.Module) -> Tensor:

@@ -21,7 +21,7 @@ WAVES = (1, 2, 4)
 BINS = 255
 """Of rewards and returns (danijar/dreamerv3)."""
 STRIDE = 8
-"""Steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
+"""By default steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
 
 FRAME_BYTES = 1457
 """Of a frame in the ring, with what arrives with it (pixels/ring.py)."""
@@ -114,9 +114,9 @@ def _head(n_in: int, units: int, layers: int, n_out: int) -> int:
     return _dense(n_in, units) + (layers - 1) * _dense(units, units) + (units + 1) * n_out
 
 
-def rows_needed(sequence: int) -> int:
+def rows_needed(sequence: int, stride: int = STRIDE, margin: int = STRIDE) -> int:
     """Steps that a ring must hold so that a window of `sequence` is found at any time, while an actor goes on."""
-    return sequence + 3 * STRIDE + 1
+    return sequence + stride + 2 * margin + 1
 
 
 def suits(spec: GameSpec) -> None:

@@ -23,3 +23,11 @@ def from_arrays(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Te
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
+
+
+def continue_chance(generator: torch.Generator, state: Tensor) -> None:
+    """Go on with random numbers where `state` (u8) was read. That of another kind of device does not fit: then the
+    generator stays as it is.
+    """
+    if state.shape == generator.get_state().shape:
+        generator.set_state(state.cpu())
