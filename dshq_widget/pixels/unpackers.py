@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,11 +40,17 @@ def _by_numba(packed: Tensor) -> Tensor:
     out = _room(packed)
     if packed.device.type == "cuda":
         grid = (packed.numel() + BLOCK - 1) // BLOCK
-        stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-        _kernel[grid, BLOCK, stream](cuda.as_cuda_array(packed.flatten()), cuda.as_cuda_array(out.flatten()))
+        stream = torch.cuda.current_stream(packed.device).cuda_stream
+        _kernel[grid, BLOCK, _as_numba(stream)](cuda.as_cuda_array(packed.flatten()), cuda.as_cuda_array(out.flatten()))
     else:
         _loop(packed.numpy().reshape(-1), out.numpy().reshape(-1))
     return out
+
+
+@lru_cache
+def _as_numba(stream: int) -> Any:
+    """A stream of torch's; numba prepares launches for each object. 0 is the default stream of both."""
+    return cuda.external_stream(stream) if stream else 0
 
 
 @njit(cache=True, nogil=True)

@@ -267,6 +267,22 @@ class TestStreams:
         with pytest.raises(Race, match=what):
             self.run(monkeypatch, **{left_out: False})
 
+    def test_a_gpus_actor_has_a_stream_events_and_strides(self, monkeypatch):
+        """What `make_actor` puts together, with a ring and games of the processor."""
+        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device: ReplayRing(rows, n))
+        made = lambda drill, n, device, seed, **how: DeviceFrameGames(drill, n, torch.device("cpu"), seed, **how)  # noqa: E731
+        monkeypatch.setattr(device_actor, "DeviceFrameGames", made)
+        with Streams() as streams:
+            streams.patch(monkeypatch)
+            monkeypatch.setattr(torch.cuda, "Stream", lambda: Stream("actor"))
+            actor = make_actor(compiled("bandit"), GAMES, ROWS, "cuda", 0, 4, 3)
+            streams.watch("actions", actor.ring.action, ROWS)
+            play(actor, 9)
+        assert type(actor) is DeviceActor and (actor.commits.committed_t, actor.commits.margin) == (7, 3)
+        written = [write.keys() for write in streams.memories[0].writes]
+        assert all(written[t] == {"actor"} for t in range(9)) and not any(written[9:])
+        same_rows(actor.ring, (here := on_processor("bandit"), play(here, 9))[0].ring)
+
     def test_a_commit_orders_nothing_after_it(self, monkeypatch):
         """The gate itself: rows up to the commit may be read, the row after it may not."""
         with Streams() as streams:
@@ -404,11 +420,11 @@ class TestRun:
         assert "cuda" not in package.ALGORITHM.refuses and "device" in package.ALGORITHM.reads
         here = Trainer("bandit", algorithm="dreamer", device="cuda")
         with here, pytest.raises(RuntimeError, match="device=cuda is set, but this machine has no NVIDIA GPU"):
-            here.start()
+            here.train_for(updates=1, progress=False)
         monkeypatch.setattr(package, "check_device", lambda wanted: None)
         odd = Trainer("bandit", algorithm="dreamer", device="cuda", dreamer={"games": 24})
         with odd, pytest.raises(RuntimeError, match="tiles of 16: expected a multiple of it, got 24"):
-            odd.start()
+            odd.train_for(updates=1, progress=False)
 
     @pytest.mark.gpu
     def test_it_trains_on_a_gpu(self, tmp_path):

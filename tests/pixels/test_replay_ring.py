@@ -1,17 +1,48 @@
 """The replay ring: what was pushed is what is read, nothing is read that may be half written, and chance is seeded."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import unpackers as unpacking
 from dshq_widget.pixels import packing, transfer_guard, unpackers
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.ring import ReplayRing, ReplayRingCUDA
+from tests.harness.apart import TESTS
 from tests.harness.counts import times
+from tests.harness.simulator import simulated
 
 GAMES = 8
+RINGS = [ReplayRing, pytest.param(ReplayRingCUDA, marks=pytest.mark.gpu)]
+PACKED = "packed = torch.arange(256, dtype=torch.uint8).repeat(3, 1, 5, 1)"
+IN_TRITONS_INTERPRETER = f"""
+import torch
+from benchmarks import unpackers as unpacking
+from dshq_widget.pixels import packing, unpackers
+{PACKED}
+for part in (packed, packed[0, 0, 0, :100].contiguous(), packed[:0]):  # whole blocks, a part of one, nothing
+    assert torch.equal(unpackers.unpack(part, "triton"), packing.unpack(part)), part.shape
+print("same")
+"""
+IN_THE_SIMULATOR = f"""
+import numpy as np, torch
+from numba import cuda
+from benchmarks import unpackers as unpacking
+from dshq_widget.pixels import packing, unpackers
+{PACKED}
+for part in (packed, packed[0, 0, 0, :100]):
+    given, out = part.numpy().ravel().copy(), np.full(4 * part.numel(), 0xA5, np.uint8)
+    on = cuda.to_device(out)
+    unpackers._kernel[-(-given.size // unpackers.BLOCK), unpackers.BLOCK](cuda.to_device(given), on)
+    assert np.array_equal(on.copy_to_host(), packing.unpack(part).numpy().ravel()), part.shape
+print("same")
+"""
 
 
 def push(ring: ReplayRing, ends: frozenset[tuple[int, int]] = frozenset()) -> int:
@@ -19,12 +50,13 @@ def push(ring: ReplayRing, ends: frozenset[tuple[int, int]] = frozenset()) -> in
     t = ring.total
     before = torch.tensor([t > 0 and (t - 1, k) in ends for k in range(ring.num_envs)])
     is_first = before | torch.tensor(t == 0)
-    old = ring.rows["episode_id"][(t - 1) % ring.capacity] if t else torch.full((ring.num_envs,), -1)
+    old = ring.rows["episode_id"][(t - 1) % ring.capacity].cpu() if t else torch.full((ring.num_envs,), -1)
     ring.obs_slot().fill_(t % 251)
     number = torch.arange(ring.num_envs, dtype=torch.int32) + 100 * t
     continues = torch.tensor([0.0 if (t, k) in ends else 1.0 for k in range(ring.num_envs)])
     episode = (old + is_first).to(torch.int32)
-    return ring.push_step(number, number.float() * (~is_first), is_first, continues, episode, t=t)
+    row = (number, number.float() * (~is_first), is_first, continues, episode)
+    return ring.push_step(*(each.to(ring.device) for each in row), t=t)
 
 
 @settings(max_examples=times(60, 15), deadline=None)
@@ -81,8 +113,9 @@ def test_only_what_is_committed_is_sampled():
         commits.mark_written(32)
 
 
-def test_slots_are_the_ring_itself_and_stay_where_they_are():
-    ring = ReplayRing(8, GAMES)
+@pytest.mark.parametrize("made", RINGS)
+def test_slots_are_the_ring_itself_and_stay_where_they_are(made):
+    ring = made(8, GAMES)
     ring.assert_alignment()
     addresses = {name: row.data_ptr() for name, row in {"obs": ring.obs, **ring.rows}.items()}
     assert all(address % 256 == 0 for address in addresses.values())
@@ -171,6 +204,30 @@ def test_all_ways_to_unpack_agree_to_the_bit(impl, device):
     assert torch.equal(packing.pack(found), packed)
 
 
+def test_triton_unpacks_the_same_in_its_interpreter():
+    pytest.importorskip("triton")
+    run = subprocess.run(
+        [sys.executable, "-c", IN_TRITONS_INTERPRETER],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "same"), run.stderr
+
+
+def test_numbas_kernel_unpacks_the_same_in_its_simulator():
+    assert simulated(IN_THE_SIMULATOR) == "same"
+
+
+def test_the_benchmark_of_unpackers_says_what_it_compared(tmp_path):
+    found = unpacking.measure("cpu", frames=4, rounds=2)
+    assert set(found["bytes_per_second"]) == {"lut", "numba"} and found["moved_bytes"] == 5 * 4 * 1440
+    assert all(rate > 0 for rate in (found["copy_bytes_per_second"], *found["bytes_per_second"].values()))
+    assert found["share_of_copy"]["lut"] == found["bytes_per_second"]["lut"] / found["copy_bytes_per_second"]
+
+
 def test_a_way_to_unpack_that_does_not_exist():
     with pytest.raises(ValueError, match="expected one of lut, numba, triton, got 'warp'"):
         unpackers.unpack(torch.zeros(4, dtype=torch.uint8), "warp")
@@ -204,4 +261,24 @@ def test_a_ring_on_the_gpu_copies_nothing_over():
         loop()
     with pytest.raises(AssertionError, match="Memcpy"), transfer_guard.assert_no_host_memcpy():
         values[1].cpu()
-    assert np.all(ring.reward.cpu().numpy() == 0)
+    assert np.all(ring.reward.cpu().numpy() == 0) and (ring.obs[:48] == 1).all(), "read back"
+
+
+@pytest.mark.gpu
+def test_a_commit_holds_the_learners_stream_on_a_gpu():
+    """The actor is slow: who does not wait for its event reads what was there before."""
+    ring, commits = ReplayRingCUDA(8, GAMES), CommitManager(4, 0, "cuda")
+    values = [torch.zeros(GAMES, dtype=row.dtype, device="cuda") for row in ring.rows.values()]
+    actor, learner = torch.cuda.Stream(), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(actor):
+        for t in range(4):
+            torch.cuda._sleep(100_000_000)
+            ring.obs_slot().fill_(t + 1)
+            commits.mark_written(ring.push_step(*values))
+    with torch.cuda.stream(learner):
+        early = ring.obs[3].clone()
+        commits.wait_for_commit(3)
+        late = ring.obs[:4].clone()
+    learner.synchronize()
+    assert (early == 0).all() and [int(slot.unique()) for slot in late] == [1, 2, 3, 4]
