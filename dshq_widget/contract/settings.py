@@ -176,7 +176,7 @@ class TrainConfig:
     seed: int = setting(0, "int", "Seed", RESTART, ESSENTIALS, lo=0, hi=(1 << 32) - 1)
     """Seed of all random numbers of the run."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", *DEVICES))
-    """Device of the learner; auto uses a working GPU if there is one."""
+    """Device of the learner; auto uses a working GPU if there is one (Dreamer: only if it is chosen)."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
     joint: bool = setting(False, "bool", "Joint learning", RESTART, "machine")

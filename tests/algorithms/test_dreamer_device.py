@@ -43,7 +43,9 @@ PLACES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 def on_device(drill="approach", device="cpu", rows=ROWS, seed=0, stride=8, margin=8, **how) -> DeviceActor:
     """The actor of a device; of "cpu" on the stand-in."""
     if device == "cuda":
-        return make_actor(compiled(drill), GAMES, rows, device, seed, stride, margin, **how)
+        actor = make_actor(compiled(drill), GAMES, rows, device, seed, stride, margin, **how)
+        assert isinstance(actor, DeviceActor)
+        return actor
     games = DeviceFrameGames(compiled(drill), GAMES, torch.device("cpu"), seed, **how)
     return DeviceActor(games, ReplayRing(rows, GAMES), seed, CommitManager(stride, margin))
 

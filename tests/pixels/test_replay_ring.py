@@ -1,5 +1,6 @@
 """The replay ring: what was pushed is what is read, nothing is read that may be half written, and chance is seeded."""
 
+import json
 import os
 import subprocess
 import sys
@@ -29,6 +30,19 @@ from dshq_widget.pixels import packing, unpackers
 for part in (packed, packed[0, 0, 0, :100].contiguous(), packed[:0]):  # whole blocks, a part of one, nothing
     assert torch.equal(unpackers.unpack(part, "triton"), packing.unpack(part)), part.shape
 print("same")
+"""
+COMPILED = """
+import json
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from dshq_widget.pixels.triton_kernels import unpack_kernel
+from dshq_widget.pixels.unpackers import BLOCK
+given = {"source": "*u8", "target": "*u8", "n": "i32"}
+source = ASTSource(unpack_kernel, signature={**given, "block": "constexpr"}, constexprs={"block": 4 * BLOCK})
+code = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+target = next(line for line in code.asm["ptx"].splitlines() if line.startswith(".target"))
+print(json.dumps({"target": target, "shared": code.metadata.shared, "bytes": len(code.asm["cubin"])}))
 """
 IN_THE_SIMULATOR = f"""
 import numpy as np, torch
@@ -215,6 +229,17 @@ def test_triton_unpacks_the_same_in_its_interpreter():
         timeout=600,
     )
     assert (run.returncode, run.stdout.strip()) == (0, "same"), run.stderr
+
+
+def test_triton_compiles_it_for_a_gpu_that_need_not_be_there():
+    pytest.importorskip("triton")
+    env = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILED], env=env, cwd=TESTS.parent, capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert ".target sm_90a" in found["target"] and found["shared"] == 0 and found["bytes"] > 1000
 
 
 def test_numbas_kernel_unpacks_the_same_in_its_simulator():

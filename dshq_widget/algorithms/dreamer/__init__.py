@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.supervisor import Exit
 
 
 def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
@@ -42,7 +43,12 @@ _alone = one_process("dshq_widget.algorithms.dreamer.run:run", threads, needs)
 
 
 def start(
-    drill: Game, config: TrainConfig, weights: SharedBlock, job: Mapping[str, Any], *callbacks: Callable[..., None]
+    drill: Game,
+    config: TrainConfig,
+    weights: SharedBlock,
+    job: Mapping[str, Any],
+    on_message: Callable[[Any, Mapping[str, Any]], None],
+    on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
     """See `algorithm.Start`. Raises RuntimeError with one sentence for a device that is not here."""
     if config.device in DEVICES and not config.deterministic:
@@ -53,7 +59,7 @@ def start(
                 f"games on a GPU come in tiles of {LANES}: expected a multiple of it, got {games}: choose another "
                 "--dreamer-games, or leave out --device"
             )
-    return _alone(drill, config, weights, job, *callbacks)
+    return _alone(drill, config, weights, job, on_message, on_exit)
 
 
 def floats(spec: GameSpec, settings: DreamerSettings) -> int:

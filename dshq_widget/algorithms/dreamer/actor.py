@@ -51,8 +51,8 @@ class Actor:
         """Any action, each as likely."""
         return torch.from_numpy(self.rng.integers(0, self.games.n_actions, self.games.n))
 
-    def step(self, choose: Choose) -> NDArray[Any]:
-        """One row: draw, choose, write, commit, decide. Returns the games' stats."""
+    def step(self, choose: Choose) -> Any:
+        """One row: draw, choose, write, commit, decide. Returns the games' stats, for `on_host`."""
         slot, games = self.ring.obs_slot(), self.games
         games.draw(slot.numpy())
         reward, is_first, continues, episode = (torch.from_numpy(row) for row in astuple(games.arrival))

@@ -4,7 +4,7 @@ learner, and not one wait of the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_widget.algorithms.dreamer.actor import Actor, check_fit
+from dshq_widget.algorithms.dreamer.actor import Actor, Choose, check_fit
 from dshq_widget.algorithms.dreamer.device_games import DeviceFrameGames
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE
@@ -64,8 +64,8 @@ class DeviceActor(Actor):
         n_actions, n = self.games.n_actions, self.games.n
         return torch.randint(n_actions, (n,), generator=self.chance, device=frames.device)
 
-    def step(self, choose: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """One row, put on the actor's stream. Returns the games' stats, on the device."""
+    def step(self, choose: Choose) -> Tensor:
+        """One row, put on the actor's stream. Returns the games' stats f64, on the device."""
         games, ring = self.games, self.ring
         with nullcontext() if self.stream is None else torch.cuda.stream(self.stream):
             slot, arrival = ring.obs_slot(), games.arrival

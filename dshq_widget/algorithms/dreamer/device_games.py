@@ -206,8 +206,8 @@ class DeviceFrameGames:
         running, arrived = state["train.running"], state["train.arrival"]
         terms = taken(running[:, 2:], np.zeros((self.n, self.n_terms)))
         arrival = self.arrival
-        targets = (self._returns, self._decisions, self._terms, self.over)
-        targets += (arrival.reward, arrival.is_first, arrival.continues, arrival.episode_id)
-        for target, row in zip(targets, (running[:, 0], running[:, 1], terms.T, *arrived), strict=True):
+        sums = (self._returns, self._decisions, self._terms)
+        rows = (self.over, arrival.reward, arrival.is_first, arrival.continues, arrival.episode_id)
+        for target, row in zip((*sums, *rows), (running[:, 0], running[:, 1], terms.T, *arrived), strict=True):
             target.copy_(torch.from_numpy(np.array(row)))
         return True

@@ -40,9 +40,9 @@ def check_opponent(spec: DrillSpec, opponent: str) -> None:
         raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
 
 
-def played_with(spec: DrillSpec, repeat: int, reward_scale: float, opponent: str) -> fingerprint.Fingerprint:
+def played_with(spec: DrillSpec, repeat: int, reward_scale: float, opponent: str) -> dict[str, Any]:
     """What rewards and frames depend on besides how rewards are paid."""
-    how = {"repeat": repeat, "reward scale": reward_scale}
+    how: dict[str, Any] = {"repeat": repeat, "reward scale": reward_scale}
     return how | ({"opponent": opponent} if spec.sides == 2 else {})
 
 
