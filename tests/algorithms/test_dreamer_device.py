@@ -12,7 +12,7 @@ import torch
 
 from dshq_kernels.play.rollout import STATS
 from dshq_widget.algorithms import dreamer as package
-from dshq_widget.algorithms.dreamer import device_actor, ingest, replay_file
+from dshq_widget.algorithms.dreamer import device_actor, ingest, replay_file, run
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.device_actor import DeviceActor, make_actor, own_device
 from dshq_widget.algorithms.dreamer.device_games import DeviceFrameGames
@@ -23,13 +23,18 @@ from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract import sections
 from dshq_widget.contract.setting import ConfigError
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.hot_path import HostWaits, hot_path
 from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
+from tests.harness.processes.learner_channel import Turns
 from tests.harness.simulator import simulated
 from tests.harness.streams import Race, Stream, Streams
 
@@ -427,6 +432,28 @@ class TestRun:
         odd = Trainer("bandit", algorithm="dreamer", device="cuda", dreamer={"games": 24})
         with odd, pytest.raises(RuntimeError, match="tiles of 16: expected a multiple of it, got 24"):
             odd.train_for(updates=1, progress=False)
+
+    def test_a_run_plays_learns_saves_and_goes_on_elsewhere(self, monkeypatch, tmp_path):
+        """`--device cuda` in the learner's own loop; "cpu:0" stands in for the GPU. The file continues on a CPU."""
+        monkeypatch.setattr(run, "own_device", lambda wanted: {"cuda": "cpu:0"}[wanted])
+        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device: ReplayRing(rows, n))
+        monkeypatch.setattr(torch.cuda, "Stream", lambda: None)
+        made = []
+        monkeypatch.setattr(run, "make_actor", lambda *given, **how: made.append(make_actor(*given, **how)) or made[-1])
+        drill = compiled("bandit")
+        config = TrainConfig(**package.ALGORITHM.fixed, device="cuda", autosave_seconds=0, evaluate_seconds=3600)
+        block = SharedBlock.create(WeightSlots.nbytes_for(floats := PolicySpec.for_config(drill.spec, config).floats))
+        WeightSlots.create(block, floats)
+        job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1, "autosave": str(tmp_path / "a.dshq")}
+        job |= {"algorithm": "dreamer", "algorithm_settings": SMALL.to_json(), "machine": {"cpu": 2.0, "memory": 8e9}}
+        run.run(channel := Turns(4), job, {"weights": block})
+        assert type(made[0]) is DeviceActor and "WARNING" not in channel.kinds(), channel.said
+        onward = {**job, "hyper": config.to_json() | {"device": "cpu"}, "resume": job["autosave"]}
+        run.run(channel := Turns(2), onward, {"weights": block})
+        block.close()
+        assert type(made[1]) is Actor and "WARNING" not in channel.kinds(), channel.said
+        assert made[1].ring.total > made[0].ring.total > 0
+        made[1].ring.check_invariants()
 
     @pytest.mark.gpu
     def test_it_trains_on_a_gpu(self, tmp_path):
