@@ -17,7 +17,8 @@ UNPROVEN = (
     "The network's Triton kernels have run in Triton's interpreter only, never on a GPU.",
     "CUDA graphs have been replaced by a stand-in on a processor, never recorded on a GPU.",
     "The learner in PyTorch has run on processors only, never on a GPU.",
-    "Frames for learning from pixels have been drawn in numba's simulator only, never on a GPU.",
+    "Frames for learning from pixels have been drawn and unpacked in simulators only, never on a GPU.",
+    "Dreamer's actor and its streams have run as stand-ins on a processor, never on a GPU.",
     "Training on several GPUs has run as two processes on a processor (gloo), never with NCCL.",
 )
 """One sentence per path that a GPU would take; docs/howto/gpu.md has the same."""

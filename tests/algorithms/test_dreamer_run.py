@@ -161,7 +161,6 @@ class TestFiles:
     ("drill", "given", "sentence"),
     [
         ("snake", {}, "forbid actions"),
-        ("bandit", {"device": "cuda"}, "dreamer draws and learns on the processor so far"),
         ("bandit", {"dreamer": {"size": "gigantic"}}, "size must be one of"),
         ("bandit", {"dreamer": {"ring": 64}}, "ring must hold a sequence of 16 steps"),
         ("bandit", {"hidden_sizes": (64, 64)}, "hidden_sizes cannot be set: the algorithm dreamer needs"),

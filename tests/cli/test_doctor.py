@@ -69,7 +69,7 @@ def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
     monkeypatch.setattr(doctor_gpu, "_kernels", lambda: "")
     monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
     advice = doctor_gpu.gpu()[3]
-    assert advice.count("never") == len(doctor_gpu.UNPROVEN) == 6
+    assert advice.count("never") == len(doctor_gpu.UNPROVEN) == 7
     assert all(word in advice for word in ("simulator", "interpreter", "graphs", "Frames", "NCCL"))
 
 
