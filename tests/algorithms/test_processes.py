@@ -3,14 +3,18 @@
 import errno
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dshq_widget.algorithms.ppo import processes
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.supervisor import Exit
 from tests.harness.processes.descriptors import open_files, opened_since
+
+FLOATS = 16
 
 
 class Children:
@@ -24,7 +28,7 @@ class Children:
     def start(self, role, config, blocks, *_, **__):
         if len(self.started) == self.fails:
             raise RuntimeError("can't start new thread")
-        child = SimpleNamespace(role=role, blocks=blocks, stops=[], sent=[])
+        child = SimpleNamespace(role=role, job=config, blocks=blocks, stops=[], sent=[])
         child.stop, child.send = lambda *given: child.stops.append(given), child.sent.append
         self.started.append(child)
         return child
@@ -37,15 +41,29 @@ def children(monkeypatch):
     return made
 
 
-def two_workers(ends):
+@pytest.fixture
+def weights():
+    block = SharedBlock.create(WeightSlots.nbytes_for(FLOATS))
+    WeightSlots.create(block, FLOATS).publish(7, 100, np.zeros(FLOATS, np.float32))
+    yield block
+    block.close()
+
+
+def two_workers(ends, weights):
     config = TrainConfig(num_envs=64, rollout_length=8, workers=2, hidden_sizes=(8,))
-    return processes.DrillProcesses(compiled("bandit"), config, None, {}, None, lambda _, end: ends.append(end))
+    return processes.DrillProcesses(compiled("bandit"), config, weights, {}, None, lambda _, end: ends.append(end))
+
+
+def test_rollout_processes_know_the_version_that_a_run_goes_on_from(children, weights):
+    run = two_workers([], weights)
+    assert [child.job["version"] for child in run.workers] == [7, 7]
+    run._close_blocks()
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError("no room")], ids=str)
-def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(children, monkeypatch, error):
+def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(children, weights, monkeypatch, error):
     ends = []
-    run = two_workers(ends)
+    run = two_workers(ends, weights)
     monkeypatch.setattr(SharedBlock, "create", lambda *_: (_ for _ in ()).throw(error))
     run._learner_message(None, {"type": "ANOTHER_ALLOCATION"})
     run._learner_exit(None, Exit(0, True, False, "", "", ""))
@@ -55,18 +73,18 @@ def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(child
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
-def test_a_start_that_fails_leaves_no_worker_and_no_memory(children, after):
+def test_a_start_that_fails_leaves_no_worker_and_no_memory(children, weights, after):
     before, children.fails = open_files(), after
     with pytest.raises(RuntimeError, match="can't start"):
-        two_workers([])
+        two_workers([], weights)
     assert [len(child.stops) for child in children.started] == [1] * after
     children.started.clear()  # they have ended
     assert opened_since(before) == 0
 
 
-def test_memory_that_is_there_for_a_part_alone_is_given_back(children, monkeypatch):
+def test_memory_that_is_there_for_a_part_alone_is_given_back(children, weights, monkeypatch):
     before = open_files()
     monkeypatch.setattr(processes, "_pool", lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
     with pytest.raises(MemoryError):
-        two_workers([])
+        two_workers([], weights)
     assert children.started == [] and opened_since(before) == 0
