@@ -6,8 +6,9 @@ from typing import Any
 from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_kernels.network import layers, mlp, pairs
 from dshq_kernels.network.gradient import CHUNK
-from dshq_kernels.play import loops
-from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT, UPDATE
+from dshq_kernels.play import loops, rollout
+from dshq_kernels.play.records import RECORDS
+from dshq_kernels.run.records import REALS
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.learning import evaluator, opponents, run, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
@@ -22,12 +23,17 @@ PLAN_NAMES = (
 
 def trainer_ts() -> str:
     """`js/trainer/tables.ts`: what the trainer in the page shares with the kernels and with the kernel's learner."""
-    records = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES}
     constants: dict[str, Any] = {
         "STACK_TOP": STACK_TOP,
-        "RECORDS": {name: records[name].names for name in EXPORTS},
+        "RECORDS": {name: kind.names for name, kind in RECORDS.items()},
         "REALS": REALS,
         "STATS": loops.STATS,
+        "DRAWS": {
+            "starts": rollout.STARTS,
+            "match_starts": rollout.MATCH_STARTS,
+            "orders": learner.ORDERS,
+            "weights": network.WEIGHTS,
+        },
         "KEPT_WORDS": loops.KEPT_WORDS,
         "PLAN_COLUMNS": mlp.PLAN_COLUMNS,
         "PAIR_ENTRIES": tuple(pairs.ENTRIES),
@@ -106,6 +112,9 @@ def trainer_ts() -> str:
             "base_elo": league.BASE_ELO,
             "base_matches": league.BASE_MATCHES,
             "thrift": league.THRIFT,
+            "meetings": league.MEETINGS,
+            "leavers": league.LEAVERS,
+            "opponents": league.OPPONENTS,
         },
     }
     head = "// Written by `make tables` from dshq_kernels and dshq_widget: change it there.\n"

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
-from dshq_kernels.play.rollout import opponent_kind, share_tiles
+from dshq_kernels.play.rollout import STARTS, opponent_kind, share_tiles
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.places import found_at
 from dshq_widget.gpu.device import DEVICES, captured
@@ -104,10 +105,10 @@ class Play:
         self._allocate()
         self._pool: dict[int, Tensor] = {}
         self._graph, self._wants_graph = None, graph
-        rng = np.random.default_rng([seed & 0xFFFFFFFF, 0x51DE])
+        draws = Draws(seed & 0xFFFFFFFF, STARTS)
         decisions = max(1, spec.time_limit // spec.action_repeat)
-        keys = rng.integers(0, 1 << 32, games.n, np.uint32)
-        games.begin(keys, (rng.integers(0, decisions, games.n) * spec.action_repeat).astype(np.int32))
+        keys = draws.words(games.n)
+        games.begin(keys, (draws.below(decisions, games.n) * spec.action_repeat).astype(np.int32))
 
     def _allocate(self) -> None:
         """What is seen, and what is done about it."""

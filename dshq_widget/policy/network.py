@@ -30,6 +30,8 @@ from dshq_widget.policy import convolutions
 from dshq_widget.policy.layout import Layout
 
 ACTIVATIONS = ("tanh", "relu")
+WEIGHTS = 0x1417
+"""Of the generator of fresh weights, beside the seed."""
 HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Orthogonal initialisation's gains: Huang et al., "The 37 Implementation Details of PPO", 2022, detail 2."""
 
@@ -211,7 +213,7 @@ class PolicySpec:
 
     def untrained(self, seed: int) -> np.ndarray:
         """Fresh flat weights from a seed: version 0 of a training."""
-        return self.initial(np.random.default_rng([seed, 0x1417]))
+        return self.initial(np.random.default_rng([seed, WEIGHTS]))
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:

@@ -52,7 +52,7 @@ export type ToTrainer =
   | { type: "SCENES"; scenes: readonly Uint32Array[] }
   // to a worker that trains nothing itself
   | { type: "LANE_PORT"; port: MessagePort } // play games for the run behind it
-  | { type: "FRESH"; spec: DrillSpec; values: Values } // answered by POLICY, an untrained one
+  | { type: "FRESH"; spec: DrillSpec; modules: ModuleBytes; values: Values } // answered by POLICY, an untrained one
   | { type: "PACK"; spec: DrillSpec; values: Values; policy: TrainedPolicy; metrics: MetricsRow } // answered by SAVED
   | { type: "READ"; spec: DrillSpec; file: Uint8Array; name: string }; // answered by FILE
 

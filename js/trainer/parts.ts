@@ -3,6 +3,7 @@ import type { DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
 import type { FromTrainer } from "../contract/training";
 import type { Engine } from "./engines/engine";
 import type { Tensors } from "./files/tensors";
+import type { Kernels } from "./games/kernels";
 import type { Player } from "./games/players";
 import type { Plan } from "./ppo/plan";
 import type { Hyper } from "./ppo/schedule";
@@ -57,4 +58,4 @@ export interface Contest {
 }
 
 /** A kind of competition: makes its part in a run. competitions.ts names it. */
-export type Competition = (run: Steered, spec: DrillSpec, plan: Plan, play: Play) => Contest;
+export type Competition = (run: Steered, spec: DrillSpec, plan: Plan, play: Play, kernels: Kernels) => Contest;

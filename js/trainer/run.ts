@@ -5,6 +5,7 @@
 import type { Activation, DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
 import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
 import { competitionFor } from "./competitions";
+import { Draws } from "./draws";
 import { type Asked, Comparison } from "./engines/comparison";
 import type { Engine, Update } from "./engines/engine";
 import { FasterEngine, type Other } from "./engines/faster";
@@ -14,11 +15,11 @@ import { general } from "./files/format";
 import type { PolicyFile } from "./files/policy_file";
 import { number, type Tensors } from "./files/tensors";
 import { Evaluator } from "./games/evaluator";
+import type { Kernels } from "./games/kernels";
 import type { Lanes } from "./games/lanes";
 import { Matches } from "./games/matches";
 import type { Modules } from "./games/modules";
 import { ScenePractice } from "./games/scenes";
-import { Generator } from "./numpy/random";
 import { Pace } from "./pace";
 import type { Contest, Post, Steered } from "./parts";
 import { Learner } from "./ppo/learner";
@@ -26,12 +27,11 @@ import { layersOf, untrained } from "./ppo/network";
 import { makePlan } from "./ppo/plan";
 import { hyperAt } from "./ppo/schedule";
 import { readSettings, type Settings } from "./settings";
-import { RUN } from "./tables";
+import { DRAWS, RUN } from "./tables";
 import { Tally } from "./tally";
 
 const REPORTED = ["learning_rate", "entropy_coef"] as const; // settings that are metrics
 const SIGN_OF_LIFE_MS = 500;
-const WEIGHTS = 0x1417; // of the generator of fresh weights
 
 /** How a run begins. */
 export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
@@ -77,7 +77,7 @@ export class Run implements Steered {
     const layers = layersOf(spec, this.settings);
     const given = job.file ?? job.policy;
     const fits = given !== null && given.activation === activation && String(given.layers) === String(layers);
-    const begun = fits ? given : freshPolicy(layers, this.settings);
+    const begun = fits ? given : freshPolicy(modules, layers, this.settings);
     const plan = makePlan(layers, activation, separate);
     this.layers = layers;
     const comparison = asked && new Comparison(spec, new Learner(modules, plan, this.settings, begun.weights), asked, (text) => this.warn(text));
@@ -85,7 +85,7 @@ export class Run implements Steered {
     this.engine = new FasterEngine(home, other, (text) => this.warn(text));
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
-    this.contest = competitionFor(this.settings)?.(this, spec, plan, play) ?? null;
+    this.contest = competitionFor(this.settings)?.(this, spec, plan, play, modules) ?? null;
     this.scenes = new ScenePractice(spec, seed, play, post);
     this.pace = new Pace(job.paused, job.asked);
     this.agentSteps = begun.step;
@@ -336,9 +336,9 @@ export class Run implements Steered {
 }
 
 /** Version 0 of a run. */
-export function freshPolicy(layers: number[], settings: Settings): TrainedPolicy {
+export function freshPolicy(kernels: Kernels, layers: number[], settings: Settings): TrainedPolicy {
   const { activation, separate_value_net: separate, seed } = settings;
-  const weights = untrained(layers, separate, Generator.seeded(seed, WEIGHTS));
+  const weights = untrained(layers, separate, Draws.seeded(kernels, seed, DRAWS.weights));
   return { version: 0, step: 0, layers, activation: activation as Activation, weights };
 }
 

@@ -143,6 +143,62 @@ export const RECORDS = {
     "memories",
     "other_memories",
     "scratch"
+  ],
+  "seed": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "words": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "below": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "uniform": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "normal": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "shuffle": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
+  ],
+  "weighted": [
+    "generator",
+    "out",
+    "count",
+    "bound",
+    "items",
+    "n_items"
   ]
 } as const;
 
@@ -174,6 +230,13 @@ export const STATS = [
   "return_max",
   "agent_steps"
 ] as const;
+
+export const DRAWS = {
+  "starts": 20958,
+  "match_starts": 239556,
+  "orders": 763844,
+  "weights": 5143
+} as const;
 
 export const KEPT_WORDS = 3 as const;
 
@@ -308,5 +371,8 @@ export const LEAGUE = {
   "round_series": 256,
   "base_elo": 1000.0,
   "base_matches": 2048,
-  "thrift": 24
+  "thrift": 24,
+  "meetings": 7846,
+  "leavers": 255,
+  "opponents": 54435
 } as const;

@@ -38,7 +38,8 @@ async function handle(message: ToTrainer): Promise<void> {
       return;
     case "FRESH": {
       const settings = readSettings(message.values);
-      return post({ type: "POLICY", ...freshPolicy(layersOf(message.spec, settings), settings) });
+      const modules = await Modules.load(message.spec, message.modules);
+      return post({ type: "POLICY", ...freshPolicy(modules, layersOf(message.spec, settings), settings) });
     }
     case "PACK": {
       const file = policyFile(message.spec, message.policy, readSettings(message.values), message.metrics);
@@ -55,7 +56,7 @@ async function handle(message: ToTrainer): Promise<void> {
 async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes: ports, ...job }: Message<"START">): Promise<void> {
   const modules = await Modules.load(spec, bytes);
   const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports) : null;
-  const other = prefer === "wasm" || compare ? null : pageGpu(spec, wgsl, prefer === "webgpu");
+  const other = prefer === "wasm" || compare ? null : pageGpu(modules, wgsl, prefer === "webgpu");
   run = new Run(post, modules, { ...job, file: file && (await decode(file)) }, lanes, other, compare ? { every: compare, open: comparedGpu } : null);
   for (const message of early.splice(0)) run.receive(message);
   await run.train();

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.rollout_lag import learn
 from dshq_kernels.play.moments import feature_moments
+from dshq_kernels.run.draws import Draws
 from dshq_widget.algorithms.ppo.learners import learner as package
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
@@ -354,7 +355,7 @@ def test_target_kl_stops_an_update(name):
 def test_minibatches_cover_each_epoch_once():
     units = np.arange(5, 105)
     hyper = Hyper(minibatch_size=16 * 30, epochs=3)
-    order, importance, bounds = package.plan_minibatches(np.random.default_rng(0), units, ADVANTAGE, hyper)
+    order, importance, bounds = package.plan_minibatches(Draws(0), units, ADVANTAGE, hyper)
     assert (importance == 1).all()
     assert len(bounds) == 3 * 3 + 1 and bounds[0] == 0 and bounds[-1] == 300
     for epoch in range(3):
@@ -362,7 +363,7 @@ def test_minibatches_cover_each_epoch_once():
     assert not np.array_equal(order[:100], order[100:200])
     assert set(np.diff(bounds)) <= {33, 34}
     in_order = dataclasses.replace(hyper, minibatch_order="sequential")
-    order, _, same = package.plan_minibatches(np.random.default_rng(0), units, ADVANTAGE, in_order)
+    order, _, same = package.plan_minibatches(Draws(0), units, ADVANTAGE, in_order)
     assert np.array_equal(order, np.tile(units, 3)) and np.array_equal(same, bounds)
 
 
@@ -379,7 +380,7 @@ def test_units_are_drawn_as_their_priorities_say(alpha):
     """Pearson's chi-squared over many epochs, and the importance weights undo the bias of a mean."""
     units = np.arange(5, 105)
     hyper = Hyper(epochs=100, priority_alpha=alpha, priority_beta=1.0, minibatch_size=160)
-    order, importance, _ = package.plan_minibatches(np.random.default_rng(1), units, ADVANTAGE, hyper)
+    order, importance, _ = package.plan_minibatches(Draws(1), units, ADVANTAGE, hyper)
     size = np.array([sum(abs(float(a)) for a in ADVANTAGE[u]) ** alpha for u in units])  # the spec's formula, slowly
     expected = (size + 1e-6) / (size + 1e-6).sum()
     assert np.allclose(importance, 1 / (100 * expected[order - 5]), rtol=1e-5)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from dshq_kernels.network import mlp
+from dshq_kernels.run.draws import Draws
 from dshq_widget.algorithms.spo.duals import LEAST, Dual, temperature_loss
 from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.algorithms.spo.learner import SpoLearner, critic_weights
@@ -92,13 +93,13 @@ class TestReplay:
         replay = self.replay()
         for _ in range(30):
             replay.advance()
-        rng = np.random.default_rng(0)
-        found = np.concatenate([replay.sample(rng, 64, 1) for _ in range(40)])
+        draws = Draws(0)
+        found = np.concatenate([replay.sample(draws, 64, 1) for _ in range(40)])
         # 12 are kept, 18 to 29; the 18th is overwritten next; the decision behind a sequence must be there, too.
         assert np.unique(found[:, 1]).tolist() == list(range(19, 26)) and np.unique(found[:, 0]).tolist() == [0, 1]
         counts = np.bincount(found[:, 1])[19:]
         assert counts.min() > 0.8 * counts.mean()
-        every_third = np.concatenate([replay.sample(rng, 64, 3) for _ in range(5)])[:, 1]
+        every_third = np.concatenate([replay.sample(draws, 64, 3) for _ in range(5)])[:, 1]
         assert np.unique(every_third).tolist() == [21, 24]
 
     def test_a_period_without_a_whole_sequence_is_refused(self):
@@ -106,7 +107,7 @@ class TestReplay:
         for decisions in range(5, 60):
             replay = self.replay()
             replay.decisions = decisions
-            starts = replay.sample(np.random.default_rng(0), 64, 7)[:, 1]
+            starts = replay.sample(Draws(0), 64, 7)[:, 1]
             assert max(decisions - 11, 0) <= starts.min() and starts.max() <= decisions - 1 - replay.length
         with pytest.raises(ConfigError, match="sample_period must be 7 decisions at most, .* got 8: lower it"):
             replay.check_period(8)

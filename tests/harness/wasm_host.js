@@ -8,7 +8,8 @@ const image = fs.readFileSync(file);
 const memory = new WebAssembly.Memory({ initial: Math.ceil(image.length / 65536) });
 const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
 const stack = new WebAssembly.Global({ value: "i32", mutable: true }, stack_top);
-const env = { memory, __stack_pointer: stack, __indirect_function_table: table, pow: Math.pow };
+const { cos, exp, log, pow } = Math;
+const env = { memory, __stack_pointer: stack, __indirect_function_table: table, cos, exp, log, pow };
 const load = (path) => new WebAssembly.Instance(new WebAssembly.Module(fs.readFileSync(path)), { env }).exports;
 const [verbs, learned] = [load(drill), load(learner)];
 for (const name of entries) table.set(table.grow(1), learned[name]); // from 1 on

@@ -16,6 +16,7 @@ from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget import page_protocol
 from tests.harness.games.specs import NOTHING
+from tests.harness.run_kernels import run_module
 from tests.harness.typescript import run
 
 LEAGUE = """
@@ -24,6 +25,7 @@ import { rowsForPage } from "./js/trainer/league/league_rows";
 import { type Player, POLICY, RANDOM } from "./js/trainer/games/players";
 import { PolicyFileError } from "./js/trainer/files/policy_file";
 import type { Tensor } from "./js/trainer/files/tensor";
+import { kernelsOf } from "./js/tests/harness/run_kernels";
 
 const ARRAYS: Record<string, any> = { F32: Float32Array, F64: Float64Array, U8: Uint8Array };
 const strength = ({ kind, weights }: Player) => (kind === POLICY ? weights![0]! : kind === RANDOM ? 0 : 3);
@@ -47,8 +49,9 @@ const noted = ({ ["train.league.notes"]: notes }: Record<string, Tensor>) => ({ 
 const tensor = ({ dtype, shape, data }: any) => ({ dtype, shape, data: ARRAYS[dtype].from(data) }) as Tensor;
 const read = (state: any) => Object.fromEntries(Object.entries(state).map(([name, value]) => [name, tensor(value)]));
 
-export function main({ drill, floats, seed, capacity, steps }: any) {
-  let league = new League(drill, floats, seed, play);
+export function main({ module, drill, floats, seed, capacity, steps }: any) {
+  const kernels = kernelsOf(module);
+  let league = new League(drill, floats, seed, play, kernels);
   league.capacity = capacity ?? league.capacity;
   return steps.map(([what, ...given]: any[]) => {
     if (what === "round") {
@@ -59,11 +62,12 @@ export function main({ drill, floats, seed, capacity, steps }: any) {
     if (what === "draw") return league.draw(given[0]).map((weights) => weights[0]);
     if (what === "due") return league.due(given[0], given[1], given[2]);
     if (what === "paid otherwise") return league.succession.paidOtherwise() ?? "";
+    if (what === "go back") return league.goBack(given[0]) ?? "";
     if (what === "start over") return league.succession.test.startOver() ?? "";
     if (what === "rows") return [league.rows(), rowsForPage(league.rows())];
     if (what === "state") return shown(league.state());
     try {
-      league = new League(drill, floats, seed, play);
+      league = new League(drill, floats, seed, play, kernels);
       league.capacity = capacity ?? league.capacity;
       league.restore(read(given[0]));
       return "";
@@ -146,6 +150,9 @@ def played(mine: League, steps: list[list]) -> tuple[list, list[list]]:
         elif what == "paid otherwise":
             mine.succession.paid_otherwise()
             said.append("")
+        elif what == "go back":
+            mine.go_back(*given)
+            said.append("")
         elif what == "start over":
             mine.succession.test.start_over()
             said.append("")
@@ -186,7 +193,14 @@ def close(mine: Any, theirs: Any, where: str = "") -> None:
 
 
 def given(seed: int, steps: list[list], capacity: int | None = None, spec: DrillSpec = SPEC) -> dict[str, Any]:
-    return {"drill": spec.to_json(), "floats": FLOATS, "seed": seed, "capacity": capacity, "steps": steps}
+    return {
+        "module": run_module(),
+        "drill": spec.to_json(),
+        "floats": FLOATS,
+        "seed": seed,
+        "capacity": capacity,
+        "steps": steps,
+    }
 
 
 @pytest.mark.parametrize(("seed", "capacity", "rounds"), [(0, 10, 40), (5, 12, 40), ((1 << 32) - 1, None, 30)])
@@ -213,9 +227,22 @@ def test_each_continues_what_the_other_saved():
         close(mine, json.loads(json.dumps(theirs)))
 
 
+def test_a_run_that_goes_on_from_an_earlier_policy_forgets_the_later_ones():
+    steps = [step for step in steps_of(3, 6) if step[0] == "round"] + [["go back", 200_000], ["rows"]]
+    steps += [["due", 1000, 200_001, 40], ["due", 1000, 10**9, 40], *steps_of(4, 3)[3:]]
+    said, _ = played(fresh(4), steps)
+    for mine, theirs in zip(said, run(LEAGUE, given(4, steps)), strict=True):
+        close(mine, theirs)
+    rows, *due = said[7:10]
+    assert sorted(row["name"] for row in rows[0]) == ["chaser", "random", "v1", "v4", "v7"]
+    assert due == [False, True], "the next round costs as much as before"
+
+
 def test_large_networks_have_a_smaller_pool():
     probe = 'import { League } from "./js/trainer/league/league";\nexport const main = ({ drill, sizes }: any) =>\n'
-    probe += "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }).capacity);"
+    probe += (
+        "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }, null!).capacity);"
+    )
     specs = [PolicySpec((9, width, 4), "tanh") for width in (4, 64, 2000, 5000, 30_000)]
     wanted = [League(CompiledDrill(SPEC, "", "", ""), spec, 0).capacity for spec in specs]
     assert run(probe, {"drill": SPEC.to_json(), "sizes": [spec.floats for spec in specs]}) == wanted

@@ -14,23 +14,28 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills, get
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget.in_page import parts
+from tests.harness.run_kernels import run_module
 from tests.harness.typescript import run
 
 SOURCE = """
 import { untrained } from "./js/trainer/ppo/network";
 import { makePlan } from "./js/trainer/ppo/plan";
-import { Generator } from "./js/trainer/numpy/random";
+import { Draws } from "./js/trainer/draws";
+import { kernelsOf } from "./js/tests/harness/run_kernels";
 
-const plan = ([layers, separate]: [number[], boolean]) => {
+const plan = (draws: Draws, [layers, separate]: [number[], boolean]) => {
   try {
     const { numbers, places, learnScratch, ...rest } = makePlan(layers, "relu", separate);
-    const weights = [...untrained(layers, separate, Generator.seeded(5, 1))];
+    const weights = [...untrained(layers, separate, draws)];
     return { ...rest, learnScratch: [1, 20].map(learnScratch), numbers: [...numbers], places: [...places], weights };
   } catch (error) {
     return { error: (error as Error).message };
   }
 };
-export const main = (networks: [number[], boolean][]) => networks.map(plan);
+export function main({ module, networks }: { module: string; networks: [number[], boolean][] }) {
+  const draws = Draws.seeded(kernelsOf(module), 5, 1);
+  return networks.map((network) => plan(draws, network));
+}
 """
 GRID, PAIRS = (-5, -5, -2, -4, -6), (-2, -3, -4, -5, -8, -16)
 NETWORKS = {
@@ -62,7 +67,7 @@ def network(name):
 def page():
     """What the page makes of each network, by its name."""
     asked = {name: network(name) for name in EVERY} | {name: given for name, (given, _) in REFUSED.items()}
-    return dict(zip(asked, run(SOURCE, list(asked.values())), strict=True))
+    return dict(zip(asked, run(SOURCE, {"module": run_module(), "networks": list(asked.values())}), strict=True))
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -23,7 +23,8 @@ KERNELS = {
     "simd": set(),
     "backends": {"language", "simd"},
     "network": {"backends", "simd"},
-    "play": {"backends", "network", "simd"},
+    "play": {"backends", "network", "run", "simd"},
+    "run": {"backends", "simd"},
     "search": {"backends", "network", "play", "simd"},
 }
 WIDGET = {

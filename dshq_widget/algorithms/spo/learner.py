@@ -10,6 +10,7 @@ import numpy as np
 from dshq_kernels.network import mlp, search_loss
 from dshq_kernels.network.gradient import SUMS, add_gradient, learn_scratch
 from dshq_kernels.network.update import step_groups
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.search.sequences import Lesson, scratch_floats, study
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
@@ -17,7 +18,6 @@ from dshq_widget.algorithms.spo.duals import Dual, temperature_loss
 from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.schedule import rate_factor
 from dshq_widget.policy.network import PolicySpec
@@ -50,7 +50,7 @@ class SpoLearner:
         self._returns, self._values = aligned((n, LANES)), aligned((n, LANES))
         self._lesson = Lesson(*(one.ctypes.data for one in (self._targets, self._policy, self._returns, self._values)))
         self._loss = search_loss.address()
-        self._rng = np.random.default_rng([seed, 0x5B0])
+        self._draws = Draws(seed, 0x5B0)
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-learn")
         self._first = (settings.init_log_temperature, settings.init_log_alpha)
         self.load(spec.untrained(seed))
@@ -96,7 +96,7 @@ class SpoLearner:
     def step(self, replay: Replay, config: TrainConfig, factor: float = 1.0) -> dict[str, float] | None:
         """One learning step of all three optimisers; None, and nothing is changed, if a gradient is not finite."""
         s = self.settings
-        sequences = replay.sample(self._rng, s.sample_batch_size // LANES, s.sample_period)
+        sequences = replay.sample(self._draws, s.sample_batch_size // LANES, s.sample_period)
         units = replay.units(sequences)
         self._study(replay, sequences, config)
         sums = self._gradient(replay, units, config.value_coef)
@@ -212,7 +212,7 @@ class SpoLearner:
             "adam_m": mlp.unpack(self.plan, self._moment),
             "adam_v": mlp.unpack(self.plan, self._square),
             "adam_step": np.array(self._steps, np.int64),
-            "generator_update": pack_generator(self._rng),
+            "generator_update": self._draws.state(),
             "train.spo.target": mlp.unpack(self.plan, self._target),
             "train.spo.duals": np.stack([self.dual_temperature.numbers, self.dual_alpha.numbers]),
         }
@@ -223,7 +223,7 @@ class SpoLearner:
         self._moment[:] = mlp.pack(self.plan, state["adam_m"])
         self._square[:] = mlp.pack(self.plan, state["adam_v"])
         self._steps = int(state["adam_step"])
-        self._rng = unpack_generator(state["generator_update"])
+        self._draws = Draws.restored(state["generator_update"])
         self._target[:] = mlp.pack(self.plan, state["train.spo.target"])
         self.dual_temperature.numbers[:], self.dual_alpha.numbers[:] = state["train.spo.duals"]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.search.sequences import Ring
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
@@ -101,14 +102,14 @@ class Replay:
                 f"and a sequence has {self.length}, got {period}: lower it, or raise replay_buffer_size"
             )
 
-    def sample(self, rng: np.random.Generator, batch: int, period: int) -> np.ndarray:
+    def sample(self, draws: Draws, batch: int, period: int) -> np.ndarray:
         """int64 `[batch, 2]`: a tile and the decision that a sequence begins with; all that are whole are as likely.
         `period` has passed `check_period`.
         """
         first = max(self.decisions - self.capacity + 1, 0)  # the row that is written next is left out
         first, last = -(-first // period), (self.decisions - 1 - self.length) // period
-        starts = rng.integers(first, last + 1, batch) * period
-        return np.stack([rng.integers(0, self.n_tiles, batch), starts], axis=1)
+        starts = (first + draws.below(last + 1 - first, batch)) * period
+        return np.stack([draws.below(self.n_tiles, batch), starts], axis=1)
 
     def units(self, sequences: np.ndarray) -> np.ndarray:
         """int64 `[n * length]`: the units of sequences, one after the other."""

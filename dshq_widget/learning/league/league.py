@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.play.rollout import Player
+from dshq_kernels.run.draws import Draws
 from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
@@ -51,6 +52,8 @@ ROUND_SERIES = 256
 """Series of matches that a round may have."""
 BASE_ELO, BASE_MATCHES = 1000.0, 2048
 """Rating of random play; the first baseline's rating follows from its matches with random play."""
+MEETINGS, LEAVERS, OPPONENTS = 0x1EA6, 0x0FF, 0xD4A3
+"""Of the draws of a round's rivals, of who leaves and of the pool, beside the seed and how many there were."""
 MOST_MATCHES = 1e9
 """Of two players, in a file."""
 THRIFT = 24
@@ -179,11 +182,11 @@ class League:
         places = [k for k, snapshot in enumerate(self.snapshots) if snapshot.version != champion]
         if len(places) <= RIVALS:
             return places
-        rng = np.random.default_rng([self.seed, 0x1EA6, self.rounds])
+        draws = Draws(self.seed, MEETINGS, self.rounds)
         hard = self._hard([self.snapshots[k] for k in places[:-1]])
-        chosen = [places[-1], places[int(rng.choice(len(places) - 1, 1, p=hard)[0])]]
+        chosen = [places[-1], places[draws.weighted(hard, 1)[0]]]
         others = [k for k in places if k not in chosen]
-        return [*chosen, *rng.choice(others, RIVALS - len(chosen), replace=False).tolist()]
+        return [*chosen, *(others[k] for k in draws.different(len(others), RIVALS - len(chosen)))]
 
     def _meet(self, weights: np.ndarray, snapshot: Snapshot, matches: int, series: int) -> float:
         """Points of the newcomer against a snapshot, whose `win_rate` follows."""
@@ -256,8 +259,8 @@ class League:
         weakest_first = older[np.argsort(self._elo[len(self.pinned) + older], kind="stable")]
         weakest = weakest_first[: len(older) - round(BEST * self.capacity)].tolist()
         champion = None if self.champion is None else self.champion.version
-        rng = np.random.default_rng([self.seed, 0x0FF, self.rounds])
-        return int(rng.choice([k for k in weakest if self.snapshots[k].version != champion]))
+        leavers = [k for k in weakest if self.snapshots[k].version != champion]
+        return leavers[Draws(self.seed, LEAVERS, self.rounds).below(len(leavers), 1)[0]]
 
     def _dismiss(self, index: int) -> None:
         del self.snapshots[index]
@@ -271,15 +274,17 @@ class League:
 
     def draw(self, count: int) -> list[np.ndarray]:
         """Draw `count` opponents and return their weights: one in ten the newest, three any, six hard ones."""
-        rng = np.random.default_rng([self.seed, 0xD4A3, self.draws])
+        draws = Draws(self.seed, OPPONENTS, self.draws)
         self.draws += 1
         hard = self._hard(self.snapshots)
         chosen = []
-        for u in rng.random(count):
+        for u in draws.uniform(count):
             if u < LATEST:
                 chosen.append(len(self.snapshots) - 1)
+            elif u < LATEST + UNIFORM:
+                chosen.append(int(draws.below(len(self.snapshots), 1)[0]))
             else:
-                chosen.append(int(rng.choice(len(self.snapshots), p=None if u < LATEST + UNIFORM else hard)))
+                chosen.append(int(draws.weighted(hard, 1)[0]))
         self.opponents = [self.snapshots[k].weights for k in chosen]
         return self.opponents
 

@@ -159,7 +159,8 @@ export class PageTrainer {
     this.file = null;
     this.rows = [];
     this.scenes.forget();
-    const fresh = await ask((await this.fetch()).code, { type: "FRESH", spec: this.drill.spec, values: this.values });
+    const { code, modules } = await this.fetch();
+    const fresh = await ask(code, { type: "FRESH", spec: this.drill.spec, modules, values: this.values });
     if (fresh.type === "POLICY") this.show(fresh);
     const { model } = this;
     model.set("metrics", {});

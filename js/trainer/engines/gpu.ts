@@ -1,20 +1,19 @@
 /** Plays and learns on the page's GPU: compute's learner as an engine of a run. */
 import { GpuLearner, type LearnerState, type NetworkDescription, type Starts } from "../../compute";
 import type { Activation, DrillSpec } from "../../contract/protocol";
+import { Draws } from "../draws";
 import { number, type Tensors, tensor } from "../files/tensors";
+import type { Kernels } from "../games/kernels";
 import { RANDOM, SELF } from "../games/players";
 import { opponentShares, shareTiles } from "../games/rollouts";
 import { LANES } from "../games/samples";
-import { Generator } from "../numpy/random";
 import { minibatchCount } from "../ppo/minibatches";
 import { layersOf, learningMask } from "../ppo/network";
 import type { Hyper } from "../ppo/schedule";
 import type { Settings } from "../settings";
-import { STATS } from "../tables";
+import { DRAWS, STATS } from "../tables";
 import type { Update } from "./engine";
 import type { Away, Beginning } from "./faster";
-
-const STARTS = 0x51de; // of the generator of the games' beginnings
 
 /** What of a run's settings the GPU's learner is made for. */
 interface Sizes {
@@ -41,12 +40,12 @@ export class GpuEngine implements Away {
   }
 
   /** `place` as a part of a sentence. Rejects with an Error of one sentence where the settings do not fit, or the device refuses. */
-  static async create(device: GPUDevice, place: string, spec: DrillSpec, wgsl: string, { settings, weights }: Beginning): Promise<GpuEngine> {
+  static async create(device: GPUDevice, place: string, kernels: Kernels, spec: DrillSpec, wgsl: string, { settings, weights }: Beginning): Promise<GpuEngine> {
     const { epochs, rollout_length: length, reward_weights, seed } = settings;
     const sizes = sizesFor(spec, settings);
     const learner = await GpuLearner.create(device, {
       network: networkOf(spec, settings, weights),
-      games: { wgsl, spec, opponents: sizes.opponents, length, starts: startsFor(spec, settings), weights: reward_weights },
+      games: { wgsl, spec, opponents: sizes.opponents, length, starts: startsFor(kernels, spec, settings), weights: reward_weights },
       minibatchSize: sizes.rows,
       epochs,
       seed,
@@ -167,11 +166,11 @@ export function networkOf(spec: DrillSpec, settings: Settings, data: Float32Arra
 }
 
 /** Where games begin, as in `Rollouts`: generators that other seeds do not share, and clocks that are spread over an episode. */
-export function startsFor({ time_limit, action_repeat }: DrillSpec, { seed, num_envs }: Settings): Starts {
-  const generator = Generator.seeded(seed >>> 0, STARTS);
-  const keys = generator.integers32(num_envs);
+function startsFor(kernels: Kernels, { time_limit, action_repeat }: DrillSpec, { seed, num_envs }: Settings): Starts {
+  const draws = Draws.seeded(kernels, seed >>> 0, DRAWS.starts);
+  const keys = draws.words(num_envs);
   const decisions = Math.max(1, Math.floor(time_limit / action_repeat));
-  return { keys, ticks: generator.integers(decisions, num_envs).map((decision) => decision * action_repeat) };
+  return { keys, ticks: draws.below(decisions, num_envs).map((decision) => decision * action_repeat) };
 }
 
 /** An opponent that it does not know has the name "", and minibatches that do not divide the samples a share of a row. */

@@ -1,12 +1,13 @@
 /** The page's GPU as a run's engine, where it is measured to be faster than WebAssembly: a software adapter is a GPU, too. */
 import { GpuLearner, probe } from "../../compute";
-import type { DrillSpec } from "../../contract/protocol";
+import type { Modules } from "../games/modules";
 import type { Compared } from "./comparison";
 import type { Away, Beginning, Other } from "./faster";
 import { GpuEngine, lacks, networkOf, sizesFor } from "./gpu";
 
 /** `forced`: without measuring. Null in a browser without WebGPU, and where `wgsl` is "". */
-export function pageGpu(spec: DrillSpec, wgsl: string, forced: boolean): Other | null {
+export function pageGpu(modules: Modules, wgsl: string, forced: boolean): Other | null {
+  const { spec } = modules;
   if (!navigator.gpu || !wgsl) return null;
   const open = async (beginning: Beginning): Promise<Away | null> => {
     const why = lacks(spec, beginning.settings);
@@ -29,7 +30,7 @@ export function pageGpu(spec: DrillSpec, wgsl: string, forced: boolean): Other |
     const { settings, hyper, weights, state, rates } = beginning;
     const { rows } = sizesFor(spec, settings);
     if (!forced && (await probe(device, networkOf(spec, settings, weights), rows, rates.learning)).wins === "wasm") return null;
-    const engine = await GpuEngine.create(device, place, spec, wgsl, beginning);
+    const engine = await GpuEngine.create(device, place, modules, spec, wgsl, beginning);
     if (!forced) {
       await engine.update(settings, hyper);
       const { agentSteps, rolloutMs, updateMs } = await engine.update(settings, hyper);

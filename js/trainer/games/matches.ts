@@ -1,14 +1,12 @@
 /** Matches from proper starts, each game played once: dshq_kernels/play/rollout.py's `play_matches` on the learner's module. */
 
-import { Generator } from "../numpy/random";
+import { Draws } from "../draws";
 import type { Results } from "../parts";
 import { makePlan, type Plan, pack } from "../ppo/plan";
-import { KEPT_WORDS } from "../tables";
+import { DRAWS, KEPT_WORDS } from "../tables";
 import type { Modules } from "./modules";
 import { type Player, POLICY } from "./players";
 import { LANES } from "./samples";
-
-const KEYS = 0x3a7c4;
 
 /** The shape of the network of players who are one. */
 export interface Shape {
@@ -40,7 +38,7 @@ export class Matches {
       const tilesOf = halves.map((half) => Math.ceil(half / LANES));
       const count = tilesOf[0]! + tilesOf[1]!;
       const tiles = memory.take(count * tileBytes);
-      modules.begin(tiles, Generator.seeded(seed >>> 0, KEYS).integers32(count * LANES), 0);
+      modules.begin(tiles, Draws.seeded(modules, seed >>> 0, DRAWS.match_starts).words(count * LANES), 0);
       for (let word = KEPT_WORDS; scene && word < tileWords; word++) {
         for (let tile = 0; tile < count; tile++) tiles.u32.fill(scene[word]!, (tile * tileWords + word) * LANES, (tile * tileWords + word + 1) * LANES);
       }

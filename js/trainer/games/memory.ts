@@ -13,7 +13,7 @@ const MOST_PAGES = 24_576;
 /** A place in the memory. Its views are made anew whenever the memory has grown, so they are never kept elsewhere. */
 export class Block {
   private buffer: ArrayBuffer | null = null;
-  private views: { f32: Float32Array; f64: Float64Array; i32: Int32Array; u32: Uint32Array; u8: Uint8Array } | null = null;
+  private views: { f32: Float32Array; f64: Float64Array; i32: Int32Array; u32: Uint32Array; u64: BigUint64Array; u8: Uint8Array } | null = null;
 
   constructor(
     private readonly memory: WebAssembly.Memory,
@@ -32,6 +32,9 @@ export class Block {
   }
   get u32(): Uint32Array {
     return this.fresh().u32;
+  }
+  get u64(): BigUint64Array {
+    return this.fresh().u64;
   }
   get u8(): Uint8Array {
     return this.fresh().u8;
@@ -58,6 +61,7 @@ export class Block {
       f64: new Float64Array(buffer, at, bytes >> 3),
       i32: new Int32Array(buffer, at, bytes >> 2),
       u32: new Uint32Array(buffer, at, bytes >> 2),
+      u64: new BigUint64Array(buffer, at, bytes >> 3),
       u8: new Uint8Array(buffer, at, bytes),
     };
     return this.views;

@@ -2,15 +2,11 @@
 import type { DrillSpec } from "../../contract/protocol";
 import type { ModuleBytes } from "../../contract/training";
 import { ENTRY_INDICES } from "../ppo/plan";
-import { PAIR_ENTRIES, REALS, RECORDS, STACK_TOP } from "../tables";
+import { PAIR_ENTRIES, RECORDS, STACK_TOP } from "../tables";
+import { Kernels, type RecordValues } from "./kernels";
 import { type Block, Memory } from "./memory";
 
-export type RecordName = keyof typeof RECORDS;
-export type RecordValues = Record<string, number>;
-
 type Verb = (tile: bigint, argument?: bigint) => void;
-type Call = (record: bigint) => void;
-const REAL = new Set<string>(REALS);
 /** `i8x16.splat` and `i8x16.popcnt` in a function: valid only where the browser has vectors of 128 bits. */
 const SIMD_PROBE = new Uint8Array([
   ...[0, 97, 115, 109, 1, 0, 0, 0], // magic number, version
@@ -20,24 +16,23 @@ const SIMD_PROBE = new Uint8Array([
 const NO_SIMD =
   "This browser's WebAssembly has no vectors (SIMD), which training in a page needs: Chrome 91, Firefox 89 and Safari 16.4 were the first with them. The match plays without.";
 
-export class Modules {
+export class Modules extends Kernels {
   /** i64 table indices of the drill's verbs, in the order of `CpuGame.verbs`; 0 is nobody's. */
   readonly verbs: Block;
   readonly verbCount: number;
   /** Index of the mask's verb, 0 for a drill without masks. */
   readonly maskVerb: number;
   readonly tileWords: number;
-  private readonly functions: Record<RecordName, Call>;
   private readonly resetVerb: Verb;
-  private readonly records: Record<RecordName, Block>;
 
   private constructor(
     readonly spec: DrillSpec,
     drill: WebAssembly.Exports,
     learner: WebAssembly.Exports,
     table: WebAssembly.Table,
-    readonly memory: Memory,
+    memory: Memory,
   ) {
+    super(memory, learner);
     for (const [k, name] of PAIR_ENTRIES.entries()) table.set(ENTRY_INDICES[k]!, learner[name]);
     const names = Object.keys(drill);
     this.verbCount = names.length;
@@ -51,9 +46,6 @@ export class Modules {
     this.maskVerb = spec.masked ? names.indexOf("mask") : 0;
     this.resetVerb = drill.reset as Verb;
     this.tileWords = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
-    this.functions = learner as unknown as Record<RecordName, Call>;
-    const records = Object.entries(RECORDS).map(([name, fields]) => [name, memory.take(8 * fields.length)]);
-    this.records = Object.fromEntries(records) as Record<RecordName, Block>;
   }
 
   /** Throws an Error of one sentence for bytes that are no such modules. */
@@ -62,7 +54,8 @@ export class Modules {
     const memory = new Memory();
     const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 + PAIR_ENTRIES.length });
     const stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);
-    const env = { memory: memory.wasm, __stack_pointer: stack, __indirect_function_table: table, pow: Math.pow };
+    const { cos, exp, log, pow } = Math;
+    const env = { memory: memory.wasm, __stack_pointer: stack, __indirect_function_table: table, cos, exp, log, pow };
     const load = async (which: keyof ModuleBytes, wanted: readonly string[]) => {
       let exports: WebAssembly.Exports;
       try {
@@ -81,23 +74,6 @@ export class Modules {
 
   get tileBytes(): number {
     return this.tileWords * 64;
-  }
-
-  /** Calls a function of the learner's module with a record of these values, 0 where there is none. */
-  call(name: RecordName, values: RecordValues): void {
-    const fields: readonly string[] = RECORDS[name];
-    const record = this.records[name];
-    const { i32, f64 } = record;
-    for (let k = 0; k < fields.length; k++) {
-      const field = fields[k]!;
-      const value = values[field] ?? 0;
-      if (REAL.has(field)) f64[k] = value;
-      else {
-        i32[2 * k] = value | 0;
-        i32[2 * k + 1] = Math.floor(value / 2 ** 32);
-      }
-    }
-    this.functions[name](BigInt(record.at));
   }
 
   /** A new episode in one lane of the tile at an address. */

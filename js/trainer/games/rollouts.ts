@@ -1,10 +1,10 @@
 /** Games that continue from rollout to rollout, and their samples: dshq_kernels/play/rollout.py on the learner's module. */
 import type { DrillSpec } from "../../contract/protocol";
+import { Draws } from "../draws";
 import { number, type Tensors, tensor } from "../files/tensors";
-import { Generator } from "../numpy/random";
 import { type Plan, pack } from "../ppo/plan";
 import type { Settings } from "../settings";
-import { MOST_SLOTS, STATS } from "../tables";
+import { DRAWS, MOST_SLOTS, STATS } from "../tables";
 import type { Experience, Games } from "./games";
 import type { Block } from "./memory";
 import { type Modules, wordOf } from "./modules";
@@ -101,9 +101,9 @@ export class Rollouts implements Games {
     const length = settings.rollout_length;
     const everywhere = shareTiles(settings.num_envs / LANES, opponentShares(settings, spec));
     const kinds = here(everywhere);
-    const generator = Generator.seeded(seed >>> 0, 0x51de);
+    const draws = Draws.seeded(modules, seed >>> 0, DRAWS.starts);
     const inOrder = makeGroups(kinds, sides, here(alternateSides(everywhere)));
-    this.groups = Array.from(generator.permutation(inOrder.length), (k) => inOrder[k]!);
+    this.groups = Array.from(draws.permutation(inOrder.length), (k) => inOrder[k]!);
     const units = this.groups.length * length * 2;
     const keep = (group: readonly number[], half: number) => half === 0 || group[2]! >= 0;
     this.units = Int32Array.from(
@@ -152,7 +152,7 @@ export class Rollouts implements Games {
       stats: this.stats.at,
       scratch: this.scratch.at,
     };
-    this.begin(generator);
+    this.begin(draws);
   }
 
   /** Plays one rollout with the padded parameters at address `params`. The samples are overwritten by the next one. */
@@ -258,12 +258,12 @@ export class Rollouts implements Games {
   close(): void {}
 
   /** Random keys, proper starts, and clocks that are set apart so that not all games end at once. */
-  private begin(generator: Generator): void {
+  private begin(draws: Draws): void {
     const { spec, tileWords } = this.modules;
     const tiles = this.games / LANES;
-    this.modules.begin(this.tiles, generator.integers32(tiles * LANES), 1);
+    this.modules.begin(this.tiles, draws.words(tiles * LANES), 1);
     const decisions = Math.max(1, Math.floor(spec.time_limit / spec.action_repeat));
-    const clocks = generator.integers(decisions, tiles * LANES);
+    const clocks = draws.below(decisions, tiles * LANES);
     const now = this.tiles.u32;
     const ticks = wordOf(spec, "ticks") * LANES;
     for (let k = 0; k < clocks.length; k++) {

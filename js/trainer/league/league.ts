@@ -3,9 +3,10 @@
  * dshq_widget/learning/league/league.py has it; there are the reasons for its numbers. All choices are drawn from the seed and counted rounds.
  */
 import type { ConfigValue, DrillSpec } from "../../contract/protocol";
+import { Draws } from "../draws";
 import type { Tensor } from "../files/tensor";
+import type { Kernels } from "../games/kernels";
 import { type Play, type Player, POLICY, RANDOM } from "../games/players";
-import { Generator } from "../numpy/random";
 import { LEAGUE } from "../tables";
 import { CrossTable } from "./cross_table";
 import { difference } from "./elo";
@@ -32,6 +33,7 @@ export class League {
     private readonly floats: number,
     private readonly seed: number,
     private readonly play: Play,
+    private readonly kernels: Kernels,
   ) {
     const names = drill.sides === 2 ? ["random", ...drill.baselines.slice(0, 1)] : [];
     this.pinned = new Map(names.map((name, k) => [name, { kind: k === 0 ? RANDOM : 0 }]));
@@ -97,11 +99,11 @@ export class League {
   private rivals(): number[] {
     const places = [...this.snapshots.keys()].filter((k) => this.snapshots[k]!.version !== this.best?.version);
     if (places.length <= LEAGUE.rivals) return places;
-    const rng = Generator.seeded(this.seed, 0x1ea6, this.counts.rounds);
+    const draws = Draws.seeded(this.kernels, this.seed, LEAGUE.meetings, this.counts.rounds);
     const hard = hardness(places.slice(0, -1).map((k) => this.snapshots[k]!));
-    const chosen = [places.at(-1)!, places[rng.choiceWithReplacement(hard, 1)[0]!]!];
+    const chosen = [places.at(-1)!, places[draws.weighted(hard, 1)[0]!]!];
     const others = places.filter((k) => !chosen.includes(k));
-    return [...chosen, ...Array.from(rng.choice(others.length, LEAGUE.rivals - chosen.length), (k) => others[k]!)];
+    return [...chosen, ...Array.from(draws.different(others.length, LEAGUE.rivals - chosen.length), (k) => others[k]!)];
   }
 
   /** Points of the newcomer against a snapshot, whose `win_rate` follows. */
@@ -160,23 +162,23 @@ export class League {
     const elo = this.table.rating.subarray(this.pinned.size);
     const older = Array.from({ length: this.snapshots.length - Math.round(LEAGUE.recent * this.capacity) }, (_, k) => k);
     const weakestFirst = older.sort((a, b) => elo[a]! - elo[b]!);
-    const rng = Generator.seeded(this.seed, 0x0ff, this.counts.rounds);
+    const draws = Draws.seeded(this.kernels, this.seed, LEAGUE.leavers, this.counts.rounds);
     const weakest = weakestFirst.slice(0, older.length - Math.round(LEAGUE.best * this.capacity));
     const leavers = weakest.filter((k) => this.snapshots[k]!.version !== this.best?.version);
-    return leavers[rng.choice(leavers.length)]!;
+    return leavers[draws.below(leavers.length, 1)[0]!]!;
   }
 
   // ---- opponents
 
   /** Draws `count` opponents and gives their weights: one in ten the newest, three any, six hard ones. */
   draw(count: number): Float32Array[] {
-    const rng = Generator.seeded(this.seed, 0xd4a3, this.counts.draws);
+    const draws = Draws.seeded(this.kernels, this.seed, LEAGUE.opponents, this.counts.draws);
     this.counts.draws += 1;
     const hard = hardness(this.snapshots);
     const newest = this.snapshots.length - 1;
-    const chosen = Array.from(rng.random(count), (u) => {
+    const chosen = Array.from(draws.uniform(count), (u) => {
       if (u < LEAGUE.latest) return newest;
-      return u < LEAGUE.latest + LEAGUE.uniform ? rng.choice(newest + 1) : rng.choiceWithReplacement(hard, 1)[0]!;
+      return u < LEAGUE.latest + LEAGUE.uniform ? draws.below(newest + 1, 1)[0]! : draws.weighted(hard, 1)[0]!;
     });
     this.opponents = chosen.map((k) => this.snapshots[k]!.weights);
     return this.opponents;

@@ -2,6 +2,7 @@
 import type { DrillSpec, MetricsRow } from "../../contract/protocol";
 import { general } from "../files/format";
 import { type Tensors, tensor } from "../files/tensors";
+import type { Kernels } from "../games/kernels";
 import { slotCount } from "../games/rollouts";
 import type { Competition, Contest, Play, Steered } from "../parts";
 import type { Plan } from "../ppo/plan";
@@ -19,8 +20,9 @@ export class Rounds implements Contest {
     private readonly spec: DrillSpec,
     plan: Plan,
     play: Play,
+    kernels: Kernels,
   ) {
-    this.league = new League(spec, plan.places.length, run.settings.seed, play);
+    this.league = new League(spec, plan.places.length, run.settings.seed, play, kernels);
     this.pool = slotCount(run.settings);
   }
 

@@ -1,13 +1,13 @@
 /** PPO on the learner's module, in one thread: dshq_widget/algorithms/ppo/learners/fused.py. */
 
+import { Draws } from "../draws";
 import type { Tensors } from "../files/tensors";
 import type { Experience } from "../games/games";
 import type { Block } from "../games/memory";
 import type { Modules } from "../games/modules";
 import { LANES, places, type Samples } from "../games/samples";
-import { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
-import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "../tables";
+import { ADAM_EPSILON, DRAWS, KL_MARGIN, SUM_NAMES } from "../tables";
 import { planMinibatches, planSequences } from "./minibatches";
 import { learningMask } from "./network";
 import { Normalizer } from "./normalizer";
@@ -15,7 +15,6 @@ import { type Plan, pack, unpack } from "./plan";
 import type { Hyper } from "./schedule";
 
 const SUMS = SUM_NAMES.length;
-const GENERATOR = 0xba7c4;
 
 export class Learner {
   /** Minibatches left out so far because their gradient was not finite. */
@@ -23,7 +22,7 @@ export class Learner {
   readonly normalizer: Normalizer;
   readonly planBlock: Block;
   private step = 0; // of Adam
-  private generator: Generator;
+  private draws: Draws;
   private readonly params: Block; // parameters and Adam's two moments, a padded block each
   private readonly scratch: Block;
   private readonly gradients: Block;
@@ -40,7 +39,7 @@ export class Learner {
   ) {
     const { memory } = modules;
     this.normalizer = new Normalizer(plan.layers, settings);
-    this.generator = Generator.seeded(settings.seed, GENERATOR);
+    this.draws = Draws.seeded(modules, settings.seed, DRAWS.orders);
     this.planBlock = memory.i64(plan.numbers);
     this.params = memory.floats(3 * plan.floats);
     this.gradients = memory.floats(2 * (plan.floats + 16));
@@ -68,8 +67,8 @@ export class Learner {
     if (normalizer.active) this.set(normalizer.unfold(this.weights));
     const advantage = samples.advantage!.f32;
     const { order, importance, bounds } = plan.memory
-      ? planSequences(this.generator, units, advantage, samples.length, hyper)
-      : planMinibatches(this.generator, units, advantage, hyper);
+      ? planSequences(this.draws, units, advantage, samples.length, hyper)
+      : planMinibatches(this.draws, units, advantage, hyper);
     const inputs = normalizer.inputs;
     this.normal.f32.set(inputs);
     const place = this.ordersFor(order.length, bounds.length);
@@ -150,7 +149,7 @@ export class Learner {
       adam_m: moment(1),
       adam_v: moment(2),
       adam_step: { dtype: "I64", shape: [], data: BigInt64Array.of(BigInt(this.step)) },
-      generator_update: { dtype: "U64", shape: [6], data: this.generator.state() },
+      generator_update: { dtype: "U64", shape: [2], data: this.draws.state },
       ...this.normalizer.state(),
     };
   }
@@ -161,7 +160,7 @@ export class Learner {
     if (!adam_m || !adam_v || !adam_step || !generator_update) return;
     for (const [k, tensor] of [adam_m, adam_v].entries()) pack(this.plan, tensor.data as Float32Array, this.params.f32.subarray((k + 1) * this.plan.floats));
     this.step = Number(adam_step.data[0]);
-    this.generator = Generator.fromState(generator_update.data as BigUint64Array);
+    this.draws = Draws.restored(this.modules, generator_update.data as BigUint64Array);
     this.normalizer.restore(state);
   }
 

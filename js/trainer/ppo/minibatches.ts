@@ -1,6 +1,6 @@
 /** In which order a rollout's units are learned, and where minibatches begin: `plan_minibatches` of ppo/learners/learner.py. */
+import type { Draws } from "../draws";
 import { LANES } from "../games/samples";
-import type { Generator } from "../numpy/random";
 import type { Hyper } from "./schedule";
 
 export interface Minibatches {
@@ -10,7 +10,7 @@ export interface Minibatches {
 }
 
 /** `advantage` is f32 `[all units, 16]`. */
-export function planMinibatches(generator: Generator, units: Int32Array, advantage: Float32Array | Float64Array, hyper: Hyper): Minibatches {
+export function planMinibatches(draws: Draws, units: Int32Array, advantage: Float32Array | Float64Array, hyper: Hyper): Minibatches {
   const { epochs } = hyper;
   const count = minibatchCount(units.length, hyper.minibatch_size);
   const bounds = new Int32Array(epochs * count + 1);
@@ -22,7 +22,7 @@ export function planMinibatches(generator: Generator, units: Int32Array, advanta
   const importance = new Float32Array(order.length).fill(1);
   if (hyper.priority_alpha > 0) {
     const { chance, factor } = priorities(units, advantage, hyper.priority_alpha, hyper.priority_beta);
-    const drawn = generator.choiceWithReplacement(chance, order.length);
+    const drawn = draws.weighted(chance, order.length);
     for (let epoch = 0; epoch < epochs; epoch++) {
       const one = Int32Array.from(drawn.subarray(epoch * units.length, (epoch + 1) * units.length));
       if (hyper.minibatch_order === "sequential") one.sort();
@@ -34,14 +34,14 @@ export function planMinibatches(generator: Generator, units: Int32Array, advanta
     return { order, importance, bounds };
   }
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const shuffled = hyper.minibatch_order === "random" ? generator.permutation(units.length) : null;
+    const shuffled = hyper.minibatch_order === "random" ? draws.permutation(units.length) : null;
     for (let k = 0; k < units.length; k++) order[epoch * units.length + k] = units[shuffled ? shuffled[k]! : k]!;
   }
   return { order, importance, bounds };
 }
 
 /** The same with whole sequences of `length` decisions instead of single units: `plan_sequences` there. */
-export function planSequences(generator: Generator, units: Int32Array, advantage: Float32Array, length: number, hyper: Hyper): Minibatches {
+export function planSequences(draws: Draws, units: Int32Array, advantage: Float32Array, length: number, hyper: Hyper): Minibatches {
   const rows = sequences(units, length);
   const together = new Float64Array(rows.length * LANES); // `priorities` adds up what stands in a row
   for (const [k, row] of rows.entries()) {
@@ -49,7 +49,7 @@ export function planSequences(generator: Generator, units: Int32Array, advantage
   }
   const whole = { ...hyper, minibatch_size: Math.max(LANES, Math.floor(hyper.minibatch_size / length)) };
   const { order, importance, bounds } = planMinibatches(
-    generator,
+    draws,
     Int32Array.from(rows, (_, k) => k),
     together,
     whole,

@@ -1,7 +1,7 @@
 /** The policy network of a run: its layers, which weights learn, and fresh ones. dshq_widget/policy/network.py. */
 import type { DrillSpec } from "../../contract/protocol";
+import type { Draws } from "../draws";
 import { asNetwork, countFloats, parts, shapesOf } from "../layers";
-import type { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { GAINS } from "../tables";
 
@@ -47,11 +47,11 @@ export function learningMask(layers: readonly number[]): Float32Array {
 }
 
 /** Fresh flat weights: orthogonal, biases zero. The same distribution as in Python; not the same numbers, which come from another method. */
-export function untrained(layers: readonly number[], separate: boolean, generator: Generator): Float32Array {
+export function untrained(layers: readonly number[], separate: boolean, draws: Draws): Float32Array {
   const weights = new Float32Array(countFloats(shapesOf(asNetwork(layers))));
   const all = networks(layers, separate);
   const put = (piece: Piece, gain: number) => {
-    const matrix = orthogonal(generator, piece.rows, piece.columns);
+    const matrix = orthogonal(draws, piece.rows, piece.columns);
     fill(weights, piece, (i, j) => matrix[i * piece.columns + j]! * gain);
   };
   for (const network of all) for (const piece of network.slice(0, -1)) put(piece, GAINS.hidden);
@@ -64,7 +64,7 @@ export function untrained(layers: readonly number[], separate: boolean, generato
   }
   if (front?.kind === "grid") {
     const { inputs, outputs } = parts(layers)[0]!;
-    for (let k = 0; k < (inputs + 1) * outputs; k++) weights[k] = normal(generator) * GAINS.grid;
+    weights.set(draws.normal((inputs + 1) * outputs).map((x) => x * GAINS.grid));
   }
   if (front?.kind === "pairs") put(all[0]![front.shapes.length - 1]!, GAINS.policy); // from the sum of parts to the logit
   const [head, judge] = [all[0]!.at(-1)!, all.at(-1)!.at(-1)!];
@@ -78,9 +78,9 @@ function fill(weights: Float32Array, { at, stride, row, rows, column, columns }:
 }
 
 /** Orthonormal columns, or rows where there are more columns: Gram and Schmidt's on normal numbers. Saxe et al., 2014. */
-function orthogonal(generator: Generator, rows: number, columns: number): Float64Array {
+function orthogonal(draws: Draws, rows: number, columns: number): Float64Array {
   const [long, short] = [Math.max(rows, columns), Math.min(rows, columns)];
-  const vectors = Array.from({ length: short }, () => Float64Array.from({ length: long }, () => normal(generator)));
+  const vectors = Array.from({ length: short }, () => draws.normal(long));
   for (const [k, vector] of vectors.entries()) {
     for (const earlier of [...vectors.slice(0, k), ...vectors.slice(0, k)]) {
       // twice: once leaves a rest where two were nearly alike
@@ -93,9 +93,4 @@ function orthogonal(generator: Generator, rows: number, columns: number): Float6
   const matrix = new Float64Array(rows * columns);
   for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) matrix[i * columns + j] = rows >= columns ? vectors[j]![i]! : vectors[i]![j]!;
   return matrix;
-}
-
-/** A normal number. Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958. */
-function normal(generator: Generator): number {
-  return Math.sqrt(-2 * Math.log(1 - generator.random())) * Math.cos(2 * Math.PI * generator.random());
 }

@@ -18,7 +18,7 @@ UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
 RIGHT_ALREADY = {0: "function index", 6: "type index", 7: "global index", 20: "table number"}
 ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32 = 3, 4, 5
 """Relocations: the two kinds of five bytes, and four bytes in data; the symbol and its addend follow."""
-HOST = ("pow",)
+HOST = ("cos", "exp", "log", "pow")
 """Functions of C that the host's own mathematics has, too."""
 RENAMED = {"__linear_memory": "memory"}
 """Imports of an object file, and what a linker calls them in a module."""
@@ -84,7 +84,7 @@ def _text(value: str) -> bytes:
 
 def linked(code: bytes, exports: Sequence[str], data_at: int) -> bytes:
     """The module of an object file. It exports the functions `exports`; its data lies at address `data_at`; it imports
-    `env.memory` and, where it needs them, `env.__stack_pointer`, `env.__indirect_function_table` and `env.pow`.
+    `env.memory` and, where it needs them, `env.__stack_pointer`, `env.__indirect_function_table` and those of `HOST`.
 
     Raises RuntimeError if the code calls a function that it does not contain, takes a function's address, or lacks one
     of `exports`.

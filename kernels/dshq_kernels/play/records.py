@@ -1,32 +1,19 @@
 """What the learner's WebAssembly module takes: records of 8-byte numbers, and the module itself.
 
-A record's fields are i64 (sizes, switches, and addresses, which bear the name of what lies there) or, where named in
-`REALS`, f64. The functions in exported.py say what becomes of them.
+The functions in exported.py say what becomes of them; a run's own are in the room `run`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from dshq_kernels.backends.wasm import LEARNER_DATA, compiled_module
 from dshq_kernels.network.pairs import ENTRIES
+from dshq_kernels.run.records import RUN_RECORDS, record
 
-EXPORTS = ("forward", "play", "learn", "matches")
-REALS = (
-    *("gamma", "gae_lambda", "scene_share", "advantage_mean", "advantage_scale", "reward_scale", "clip", "value_coef"),
-    *("entropy_coef", "learning_rate", "epsilon", "max_norm", "target_kl"),
-)
 NETWORK = "plan layers activation params"
 GAME = "verbs n_verbs tiles tile_bytes n_tiles sides n_obs time_limit action_repeat mask_verb"
 SAMPLES = "obs action log_prob value advantage returns mask begins states"
-
-
-def record(fields: str) -> np.dtype:
-    """The record of these fields, in this order."""
-    return np.dtype([(name, "<f8" if name in REALS else "<i8") for name in fields.split()])
-
 
 FORWARD = record(f"{NETWORK} x x_other allowed other_allowed memory other_memory keep scratch result")
 ROLLOUT = record(
@@ -43,16 +30,18 @@ MATCHES = record(
     f"{GAME} side_of kind other_kind {NETWORK} other_plan other_layers other_activation other_params n_actions greedy "
     "seed weights n_terms results lengths returned actions memories other_memories scratch"
 )
+RECORDS = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES, **RUN_RECORDS}
+"""Function -> the record that it takes."""
 
 
 def learner_module(relaxed: bool = False) -> bytes:
-    """The module of `EXPORTS`, and of the functions that judge pairs, which plans call by their indices in the module's
-    table. The same for every drill and every network: the one that came with the package, else one made now or earlier
-    on this machine.
+    """The module of the functions of `RECORDS`, and of those that judge pairs, which plans call by their indices in the
+    module's table. The same for every drill and every network: the one that came with the package, else one made
+    now or earlier on this machine.
 
     Raises RuntimeError if it cannot be made here.
     """
     built = Path(__file__).with_name("learner_relaxed.wasm" if relaxed else "learner.wasm")
     if built.is_file():
         return built.read_bytes()
-    return compiled_module("dshq_kernels.play.exported", (*EXPORTS, *ENTRIES), LEARNER_DATA, relaxed)
+    return compiled_module("dshq_kernels.play.exported", (*RECORDS, *ENTRIES), LEARNER_DATA, relaxed)

@@ -35,6 +35,7 @@ from dshq_kernels.play.loops import (
     shape_of,
 )
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 
@@ -52,6 +53,7 @@ __all__ = [
     "RETURN_MIN",
     "RETURN_SUM",
     "SELF",
+    "STARTS",
     "STATS",
     "WINS_0",
     "WINS_1",
@@ -66,6 +68,10 @@ __all__ = [
     "play_matches",
     "share_tiles",
 ]
+
+
+STARTS, MATCH_STARTS = 0x51DE, 0x3A7C4
+"""Of the draws of how games begin, in training and in matches, beside the seed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,8 +239,9 @@ class Rollouts:
         learning, here = alternate_sides(kinds), slice(first, first + self.n_tiles)
         self.opponents = kinds[here].copy()
         self.slots = max(0, POLICY + 1 - int(self.opponents.min()))
-        rng = np.random.default_rng([self.seed, 0x51DE])
-        self.groups = rng.permutation(make_groups(self.opponents, self.sides, learning[here]), axis=0)
+        draws = Draws(self.seed, STARTS)
+        in_order = make_groups(self.opponents, self.sides, learning[here])
+        self.groups = in_order[draws.permutation(len(in_order))]
         self.bounds = np.arange(parts + 1) * len(self.groups) // parts
         self.weights = np.array([term.weight for term in spec.terms], np.float32)
         self.potential = np.array([term.kind == "potential" for term in spec.terms], np.bool_)
@@ -245,13 +252,13 @@ class Rollouts:
         self.tiles = game.new(self.n_tiles)
         self.scenes = np.zeros((0, self.tiles.itemsize // (4 * LANES)), np.uint32)
         self.scene_share = 0.0
-        self.tiles["rng_key"] = rng.integers(0, 1 << 32, (self.n_tiles, LANES), np.uint32)
+        self.tiles["rng_key"] = draws.words(games).reshape(self.n_tiles, LANES)
         self.tiles["practice"] = 1
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
         game.raise_kept()
         if stagger:
             decisions = max(1, spec.time_limit // spec.action_repeat)
-            self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec.action_repeat
+            self.tiles["ticks"] = draws.below(decisions, games).reshape(self.n_tiles, LANES) * spec.action_repeat
 
     @property
     def units(self) -> int:
@@ -400,9 +407,7 @@ def match_starts(game: Any, spec: PlayedSpec, games: int, seed: int, scene: np.n
     tiles_of = [-(-half // LANES) for half in halves]
     count = sum(tiles_of)
     tiles = game.new(count)
-    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
-        0, 1 << 32, (count, LANES), np.uint32
-    )
+    tiles["rng_key"] = Draws(seed & 0xFFFFFFFF, MATCH_STARTS).words(count * LANES).reshape(count, LANES)
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
     game.raise_kept()
     if scene is not None:

@@ -14,11 +14,11 @@ from dshq_kernels.network.gradient import SUMS, learn_scratch
 from dshq_kernels.network.update import learn
 from dshq_kernels.play.moments import moments
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
 SUM_NAMES = ("loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction")
@@ -40,9 +40,9 @@ class FusedPPO:
         self._mask = mlp.pack(self.plan, spec.mask()) if spec.separate else aligned(0)
         self._meeting = aligned(8, np.int64)
         self._step = 0
-        self._rng = np.random.default_rng([seed, 0xBA7C4])
+        self._draws = Draws(seed, learner.ORDERS)
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-learn")
-        self._set(spec.initial(np.random.default_rng([seed, 0x1417])))
+        self._set(spec.untrained(seed))
 
     @property
     def params(self) -> np.ndarray:
@@ -105,8 +105,8 @@ class FusedPPO:
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `learner.plan_minibatches`, with a memory `learner.plan_sequences`."""
         if self.spec.memory:
-            return learner.plan_sequences(self._rng, units, samples.advantage, samples.length, hyper)
-        return learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+            return learner.plan_sequences(self._draws, units, samples.advantage, samples.length, hyper)
+        return learner.plan_minibatches(self._draws, units, samples.advantage, hyper)
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
         """See `learners.Learner.gradient`; on one thread."""
@@ -202,7 +202,7 @@ class FusedPPO:
             "adam_m": mlp.unpack(self.plan, self._state[0, 1]),
             "adam_v": mlp.unpack(self.plan, self._state[0, 2]),
             "adam_step": np.array(self._step, np.int64),
-            "generator_update": pack_generator(self._rng),
+            "generator_update": self._draws.state(),
             **self.normalizer.state(),
         }
 
@@ -211,5 +211,5 @@ class FusedPPO:
         self._state[:, 1] = mlp.pack(self.plan, state["adam_m"])
         self._state[:, 2] = mlp.pack(self.plan, state["adam_v"])
         self._step = int(state["adam_step"])
-        self._rng = unpack_generator(state["generator_update"])
+        self._draws = Draws.restored(state["generator_update"])
         self.normalizer.restore(state)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.schedule import clip_factor, rate_factor, share_done
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ADAM_EPSILON = 1e-8
 """Adam's own default. Huang et al. 2022, detail 3, has 1e-5; on the Ball Drill (measured) one seed learned much sooner
 with 1e-8, another about alike."""
+ORDERS = 0xBA7C4
+"""Of the draws of minibatches' orders, beside the seed."""
 KL_MARGIN = 1.5
 """An update stops once the divergence exceeds this many times the target, after Stable-Baselines3's `ppo.py`."""
 
@@ -119,7 +122,7 @@ def priorities(advantage: np.ndarray, alpha: float, beta: float) -> tuple[np.nda
 
 
 def plan_minibatches(
-    rng: np.random.Generator, units: np.ndarray, advantage: np.ndarray, hyper: Hyper
+    draws: Draws, units: np.ndarray, advantage: np.ndarray, hyper: Hyper
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The order of units over all epochs, int64; a factor of the advantages for each, f32; and where each minibatch
     begins and the last one ends, int64.
@@ -136,18 +139,19 @@ def plan_minibatches(
     )
     if hyper.priority_alpha > 0:
         chance, factor = priorities(advantage[units], hyper.priority_alpha, hyper.priority_beta)
-        drawn = rng.choice(len(units), (hyper.epochs, len(units)), p=chance)
+        drawn = draws.weighted(chance, hyper.epochs * len(units)).reshape(hyper.epochs, len(units))
         drawn = np.sort(drawn, axis=1) if hyper.minibatch_order == "sequential" else drawn
         order, importance = units[drawn].ravel(), factor[drawn].ravel()
     else:
         shuffled = hyper.minibatch_order == "random"
-        order = np.concatenate([rng.permutation(units) if shuffled else units for _ in range(hyper.epochs)])
+        orders = [draws.permutation(len(units)) if shuffled else slice(None) for _ in range(hyper.epochs)]
+        order = np.concatenate([units[one] for one in orders])
         importance = np.ones(len(order))
     return order.astype(np.int64), importance.astype(np.float32), bounds.astype(np.int64)
 
 
 def plan_sequences(
-    rng: np.random.Generator, units: np.ndarray, advantage: np.ndarray, length: int, hyper: Hyper
+    draws: Draws, units: np.ndarray, advantage: np.ndarray, length: int, hyper: Hyper
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `plan_minibatches`, with whole sequences of `length` decisions instead of single units: all steps of sixteen
     games of one side, in their order. A sequence's priority is that of all its advantages.
@@ -155,7 +159,7 @@ def plan_sequences(
     rows = sequences(units, length)
     whole = dataclasses.replace(hyper, minibatch_size=max(LANES, hyper.minibatch_size // length))
     order, importance, bounds = plan_minibatches(
-        rng, np.arange(len(rows)), advantage[rows].reshape(len(rows), length * LANES), whole
+        draws, np.arange(len(rows)), advantage[rows].reshape(len(rows), length * LANES), whole
     )
     return rows[order].ravel(), importance.repeat(length), bounds * length
 

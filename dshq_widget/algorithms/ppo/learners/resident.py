@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.run.draws import Draws
 from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.device_normalizer import DeviceNormalizer
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -27,7 +28,6 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu.device import DEVICES, captured, own_network
 from dshq_widget.gpu.rollout import Rollout
-from dshq_widget.learning.generator import unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
 PRECISIONS = ("f32", "tf32", "bf16")
@@ -377,8 +377,8 @@ class ResidentPPO(TorchPPO):
         if isinstance(samples, Rollout):
             self.learn(samples, hyper)
         else:
-            rng = np.random.default_rng(0) if self.normalizer.measures else self._rng  # nothing is drawn for moments
-            order, importance, bounds = learner.plan_minibatches(rng, units, samples.advantage, hyper)
+            draws = Draws(0) if self.normalizer.measures else self._draws  # nothing is drawn for moments
+            order, importance, bounds = learner.plan_minibatches(draws, units, samples.advantage, hyper)
             lanes = np.arange(UNIT)
             order, chosen = ((x[:, None] * UNIT + lanes).ravel() for x in (order, units))
             plan = Plan(
@@ -427,7 +427,7 @@ class ResidentPPO(TorchPPO):
         self._moments["step"].fill_(float(state["adam_step"]))
         self._moments["exp_avg"].copy_(torch.from_numpy(state["adam_m"].copy()))
         self._moments["exp_avg_sq"].copy_(torch.from_numpy(state["adam_v"].copy()))
-        self._rng = unpack_generator(state["generator_update"])
+        self._draws = Draws.restored(state["generator_update"])
         if "train.order" in state and len(state["train.order"]) == len(self._generator.get_state()):
             self._generator.set_state(torch.from_numpy(state["train.order"].copy()))
         self.normalizer.restore(state)

@@ -13,10 +13,10 @@ import torch
 from dshq_kernels.network.layers import shapes
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.run.draws import Draws
 from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy import torch_module
 from dshq_widget.policy.network import PolicySpec
 
@@ -38,10 +38,10 @@ class TorchPPO:
         self.device = torch.device(device)
         if self.device.type == "cpu":
             torch.set_num_threads(threads)
-        self._rng = np.random.default_rng([seed, 0xBA7C4])
+        self._draws = Draws(seed, learner.ORDERS)
         self.weights = torch.zeros(spec.floats, device=self.device, requires_grad=True)
         self._mask = torch.from_numpy(spec.mask()).to(self.device)
-        self.load(spec.initial(np.random.default_rng([seed, 0x1417])))
+        self.load(spec.untrained(seed))
         self.normalizer.fresh = True
 
     def forward(
@@ -179,7 +179,7 @@ class TorchPPO:
 
     def _drawn(self, samples: Any, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `learner.plan_minibatches`."""
-        return learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+        return learner.plan_minibatches(self._draws, units, samples.advantage, hyper)
 
     def _advantages(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[float, float]:
         """Mean and factor that normalise the advantages."""
@@ -258,7 +258,7 @@ class TorchPPO:
             "adam_m": moments.get("exp_avg", empty).detach().cpu().numpy().copy(),
             "adam_v": moments.get("exp_avg_sq", empty).detach().cpu().numpy().copy(),
             "adam_step": np.array(int(moments.get("step", 0)), np.int64),
-            "generator_update": pack_generator(self._rng),
+            "generator_update": self._draws.state(),
             **self.normalizer.state(),
         }
 
@@ -269,5 +269,5 @@ class TorchPPO:
             "exp_avg": torch.from_numpy(state["adam_m"].copy()).to(self.device),
             "exp_avg_sq": torch.from_numpy(state["adam_v"].copy()).to(self.device),
         }
-        self._rng = unpack_generator(state["generator_update"])
+        self._draws = Draws.restored(state["generator_update"])
         self.normalizer.restore(state)

@@ -69,7 +69,7 @@ class RecurrentPPO(TorchPPO):
         whole = dataclasses.replace(hyper, minibatch_size=max(LANES, hyper.minibatch_size // length))
         tiles = np.unique(units // length)
         order, importance, bounds = learner.plan_minibatches(
-            self._rng, tiles, samples.advantage.reshape(-1, length * LANES), whole
+            self._draws, tiles, samples.advantage.reshape(-1, length * LANES), whole
         )
         steps = order[:, None] * length + np.arange(length)
         return steps.ravel(), importance.repeat(length), bounds * length

@@ -1,0 +1,39 @@
+/** The learner's functions, called with records of numbers: what the processor's run computes, compiled to WebAssembly. */
+import { REALS, RECORDS } from "../tables";
+import type { Block, Memory } from "./memory";
+
+export type RecordName = keyof typeof RECORDS;
+export type RecordValues = Record<string, number>;
+
+const REAL = new Set<string>(REALS);
+
+export class Kernels {
+  private readonly functions: Record<RecordName, (record: bigint) => void>;
+  private readonly records: Record<RecordName, Block>;
+
+  constructor(
+    readonly memory: Memory,
+    exports: WebAssembly.Exports,
+  ) {
+    this.functions = exports as unknown as typeof this.functions;
+    const records = Object.entries(RECORDS).map(([name, fields]) => [name, memory.take(8 * fields.length)]);
+    this.records = Object.fromEntries(records) as typeof this.records;
+  }
+
+  /** Calls a function with a record of these values, 0 where there is none. */
+  call(name: RecordName, values: RecordValues): void {
+    const fields: readonly string[] = RECORDS[name];
+    const record = this.records[name];
+    const { i32, f64 } = record;
+    for (let k = 0; k < fields.length; k++) {
+      const field = fields[k]!;
+      const value = values[field] ?? 0;
+      if (REAL.has(field)) f64[k] = value;
+      else {
+        i32[2 * k] = value | 0;
+        i32[2 * k + 1] = Math.floor(value / 2 ** 32);
+      }
+    }
+    this.functions[name](BigInt(record.at));
+  }
+}

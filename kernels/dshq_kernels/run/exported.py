@@ -1,0 +1,61 @@
+"""A run's own functions as C functions of one address, a part of the learner's WebAssembly module (play/exported.py).
+
+Importing this file compiles them, so only `wasm_numba.py` does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray, cfunc
+from numba.core import types
+
+from dshq_kernels.backends.lanes import pointer, record_at
+from dshq_kernels.run import draws
+from dshq_kernels.run.records import DRAW
+
+f64, i64, u32, u64 = np.float64, np.int64, np.uint32, np.uint64
+ONE = types.void(types.int64)
+OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
+
+
+@cfunc(ONE, **OPTIONS)
+def seed(at):
+    r = record_at(at, DRAW)
+    draws.seed(carray(pointer(r.generator), 2, u64), carray(pointer(r.items), r.n_items, u32))
+
+
+@cfunc(ONE, **OPTIONS)
+def words(at):
+    r = record_at(at, DRAW)
+    draws.words(carray(pointer(r.generator), 2, u64), carray(pointer(r.out), r.count, u32))
+
+
+@cfunc(ONE, **OPTIONS)
+def below(at):
+    r = record_at(at, DRAW)
+    draws.below(carray(pointer(r.generator), 2, u64), r.bound, carray(pointer(r.out), r.count, u32))
+
+
+@cfunc(ONE, **OPTIONS)
+def uniform(at):
+    r = record_at(at, DRAW)
+    draws.uniform(carray(pointer(r.generator), 2, u64), carray(pointer(r.out), r.count, f64))
+
+
+@cfunc(ONE, **OPTIONS)
+def normal(at):
+    r = record_at(at, DRAW)
+    draws.normal(carray(pointer(r.generator), 2, u64), carray(pointer(r.out), r.count, f64))
+
+
+@cfunc(ONE, **OPTIONS)
+def shuffle(at):
+    r = record_at(at, DRAW)
+    draws.shuffle(carray(pointer(r.generator), 2, u64), carray(pointer(r.items), r.n_items, i64), r.count)
+
+
+@cfunc(ONE, **OPTIONS)
+def weighted(at):
+    r = record_at(at, DRAW)
+    generator, weights = carray(pointer(r.generator), 2, u64), carray(pointer(r.items), r.n_items, f64)
+    draws.weighted(generator, weights, carray(pointer(r.out), r.count, i64))
