@@ -199,6 +199,21 @@ export const RECORDS = {
     "bound",
     "items",
     "n_items"
+  ],
+  "difference": [
+    "won",
+    "played",
+    "gap"
+  ],
+  "ratings": [
+    "n",
+    "points",
+    "matches",
+    "pinned",
+    "rating",
+    "deviation",
+    "free",
+    "room"
   ]
 } as const;
 
@@ -215,7 +230,10 @@ export const REALS = [
   "learning_rate",
   "epsilon",
   "max_norm",
-  "target_kl"
+  "target_kl",
+  "won",
+  "played",
+  "gap"
 ] as const;
 
 export const STATS = [

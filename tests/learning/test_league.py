@@ -54,7 +54,7 @@ def test_two_players_by_hand():
     rating, half = elo.ratings(points, np.array([[0, 100.0], [100, 0]]), np.array([1000.0, NAN]))
     assert rating[0] == 1000 and half[0] == 0
     assert rating[1] == pytest.approx(1000 + 400 * np.log10(77 / 25), abs=1e-6)  # with two virtual draws
-    assert half[1] == pytest.approx(1.96 * elo.NATURAL / np.sqrt(102 * 77 / 102 * 25 / 102), rel=1e-3)
+    assert half[1] == pytest.approx(1.96 * 400 / np.log(10) / np.sqrt(102 * 77 / 102 * 25 / 102), rel=1e-3)
     assert elo.difference(0.5, 1) == 0 and elo.difference(10, 10) < 800
 
 

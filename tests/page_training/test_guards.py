@@ -8,6 +8,7 @@ import pytest
 from dshq_widget.learning import elo
 from dshq_widget.learning.exploration import EntropyGuard
 from dshq_widget.learning.league.collapse_guard import CollapseGuard
+from tests.harness.run_kernels import run_module
 from tests.harness.typescript import run
 
 NUMBERS = """
@@ -19,13 +20,18 @@ export function main({ numbers, shares, counts, texts }: any) {
 """
 RATE = """
 import { difference, ratings } from "./js/trainer/league/elo";
+import { kernelsOf } from "./js/tests/harness/run_kernels";
 
-export function main({ tables, gaps }: any) {
+export function main({ module, tables, gaps }: any) {
+  const kernels = kernelsOf(module);
   const read = (table: (number | null)[]) => Float64Array.from(table, (elo) => elo ?? NaN);
-  const rated = tables.map(([points, matches, pinned]: any) => ratings(read(points), read(matches), read(pinned)));
+  const rated = tables.map((table: any) => {
+    const [points, matches, pinned] = table.map(read);
+    return ratings(kernels, points, matches, pinned);
+  });
   const plain = (values: Float64Array) => Array.from(values, String);
   const found = rated.map(({ rating, half }: any) => [plain(rating), plain(half)]);
-  return { found, gaps: gaps.map(([points, matches]: any) => difference(points, matches)) };
+  return { found, gaps: gaps.map(([points, matches]: any) => difference(kernels, points, matches)) };
 }
 """
 GUARD = """
@@ -106,7 +112,7 @@ def test_ratings_are_equal():
     assert any(np.isinf(elo.ratings(*table)[1]).any() for table in given), "strangers are among them"
     gaps = [(0, 10), (10, 10), (3.5, 7), (1999.5, 2048)]
     plain = [[[None if math.isnan(x) else x for x in part.ravel().tolist()] for part in table] for table in given]
-    page = run(RATE, {"tables": plain, "gaps": gaps})
+    page = run(RATE, {"module": run_module(), "tables": plain, "gaps": gaps})
     for table, found in zip(given, page["found"], strict=True):
         for mine, theirs in zip(elo.ratings(*table), found, strict=True):
             np.testing.assert_allclose([*map(float, theirs)], mine, rtol=1e-9, atol=1e-9)

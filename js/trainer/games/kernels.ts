@@ -36,4 +36,10 @@ export class Kernels {
     }
     this.functions[name](BigInt(record.at));
   }
+
+  /** Calls a function that writes a number into a field of its record. */
+  value(name: RecordName, values: RecordValues, field: string): number {
+    this.call(name, values);
+    return this.records[name].f64[(RECORDS[name] as readonly string[]).indexOf(field)]!;
+  }
 }

@@ -99,6 +99,12 @@ export class Memory {
     return this.take(8 * numbers.length).putI64(numbers);
   }
 
+  f64(numbers: ArrayLike<number>): Block {
+    const block = this.take(8 * numbers.length);
+    block.f64.set(numbers);
+    return block;
+  }
+
   f32(numbers: ArrayLike<number>): Block {
     const block = this.floats(numbers.length);
     block.f32.set(numbers);

@@ -1,4 +1,5 @@
 /** The results of all players against each other, f64 [n * n] row by row, and the ratings that follow from them. */
+import type { Kernels } from "../games/kernels";
 import { ratings } from "./elo";
 
 export class CrossTable {
@@ -44,9 +45,9 @@ export class CrossTable {
   }
 
   /** Rates all players; the first ones have the ratings `pinned`. */
-  rate(pinned: readonly number[]): void {
+  rate(kernels: Kernels, pinned: readonly number[]): void {
     const given = Float64Array.from({ length: this.size }, (_, k) => pinned[k] ?? Number.NaN);
-    ({ rating: this.rating, half: this.half } = ratings(this.points, this.matches, given));
+    ({ rating: this.rating, half: this.half } = ratings(kernels, this.points, this.matches, given));
   }
 }
 

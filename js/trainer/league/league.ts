@@ -144,7 +144,7 @@ export class League {
 
   private rate(): void {
     if (this.pinnedElo.length < this.pinned.size) this.pinnedElo = this.pinnedRatings();
-    this.table.rate(this.pinnedElo);
+    this.table.rate(this.kernels, this.pinnedElo);
   }
 
   /** `base_elo` for random play, and the baseline's from its matches with random play, with the same seeds in every run. */
@@ -152,7 +152,7 @@ export class League {
     const [random, ...others] = [...this.pinned.values()];
     const gaps = others.map((player) => {
       const { wins, draws } = this.play(player, random!, LEAGUE.base_matches, 0);
-      return difference(wins + draws / 2, LEAGUE.base_matches);
+      return difference(this.kernels, wins + draws / 2, LEAGUE.base_matches);
     });
     return [LEAGUE.base_elo, ...gaps.map((gap) => LEAGUE.base_elo + gap)];
   }

@@ -10,11 +10,12 @@ from numba import carray, cfunc
 from numba.core import types
 
 from dshq_kernels.backends.lanes import pointer, record_at
-from dshq_kernels.run import draws
-from dshq_kernels.run.records import DRAW
+from dshq_kernels.run import draws, elo
+from dshq_kernels.run.records import DRAW, RUN_RECORDS
 
 f64, i64, u32, u64 = np.float64, np.int64, np.uint32, np.uint64
 ONE = types.void(types.int64)
+DIFFERENCE, RATINGS = RUN_RECORDS["difference"], RUN_RECORDS["ratings"]
 OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 
 
@@ -59,3 +60,23 @@ def weighted(at):
     r = record_at(at, DRAW)
     generator, weights = carray(pointer(r.generator), 2, u64), carray(pointer(r.items), r.n_items, f64)
     draws.weighted(generator, weights, carray(pointer(r.out), r.count, i64))
+
+
+@cfunc(ONE, **OPTIONS)
+def difference(at):
+    r = record_at(at, DIFFERENCE)
+    r.gap = elo.difference(r.won, r.played)
+
+
+@cfunc(ONE, **OPTIONS)
+def ratings(at):
+    r = record_at(at, RATINGS)
+    elo.ratings(
+        carray(pointer(r.points), (r.n, r.n), f64),
+        carray(pointer(r.matches), (r.n, r.n), f64),
+        carray(pointer(r.pinned), r.n, f64),
+        carray(pointer(r.rating), r.n, f64),
+        carray(pointer(r.deviation), r.n, f64),
+        carray(pointer(r.free), r.n, np.bool_),
+        carray(pointer(r.room), (5, r.n, r.n), f64),
+    )

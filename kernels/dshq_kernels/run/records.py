@@ -11,6 +11,7 @@ import numpy as np
 REALS = (
     *("gamma", "gae_lambda", "scene_share", "advantage_mean", "advantage_scale", "reward_scale", "clip", "value_coef"),
     *("entropy_coef", "learning_rate", "epsilon", "max_norm", "target_kl"),
+    *("won", "played", "gap"),
 )
 
 
@@ -20,5 +21,9 @@ def record(fields: str) -> np.dtype:
 
 
 DRAW = record("generator out count bound items n_items")
-RUN_RECORDS = dict.fromkeys(("seed", "words", "below", "uniform", "normal", "shuffle", "weighted"), DRAW)
+RUN_RECORDS = {
+    **dict.fromkeys(("seed", "words", "below", "uniform", "normal", "shuffle", "weighted"), DRAW),
+    "difference": record("won played gap"),
+    "ratings": record("n points matches pinned rating deviation free room"),
+}
 """Function -> the record that it takes."""
