@@ -55,7 +55,7 @@ class SegmentPPO(FusedPPO):
     """Decisions of a rollout."""
 
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return learner.plan_sequences(self._draws, units, samples.advantage, self.length, hyper)
+        return learner.plan_minibatches(self._draws, units, samples.advantage, hyper, self.length)
 
 
 def skill(drill: CompiledDrill, spec: PolicySpec, weights: np.ndarray, seed: int) -> float:

@@ -1,4 +1,4 @@
-"""Elo ratings with a confidence band, from a cross table of results: dshq_kernels/run/elo.py, where the mathematics is."""
+"""Elo ratings with a confidence band, from a table of results: dshq_kernels/run/elo.py has the mathematics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 /** A run's own draws, of the generator that Python's run has: dshq_kernels/run/draws.py. */
-import type { Kernels, RecordName } from "./games/kernels";
+import type { Kernels, RecordName, RecordValues } from "./games/kernels";
 import type { Block } from "./games/memory";
 
 type Items = Uint32Array | BigInt64Array | Float64Array;
@@ -63,16 +63,24 @@ export class Draws {
     return places(this.draw("weighted", count, 0, weights).out, count);
   }
 
+  /** Calls a function that draws. */
+  call(name: RecordName, values: RecordValues): void {
+    const { memory } = this.kernels;
+    memory.borrow(() => {
+      const generator = memory.take(16);
+      generator.u64.set(this.generator);
+      this.kernels.call(name, { ...values, generator: generator.at });
+      this.generator.set(generator.u64.subarray(0, 2));
+    });
+  }
+
   /** What a function of draws.py did to a copy of `items` and drew; to be read before anything else is called. */
   private draw(name: RecordName, count: number, bound: number, items: Items = new Uint32Array(0)): { out: Block; items: Block } {
-    const { kernels } = this;
-    const { memory } = kernels;
+    const { memory } = this.kernels;
     return memory.borrow(() => {
-      const [generator, out, given] = [memory.take(16), memory.take(8 * count), memory.take(items.byteLength)];
-      generator.u64.set(this.generator);
+      const [out, given] = [memory.take(8 * count), memory.take(items.byteLength)];
       given.u8.set(new Uint8Array(items.buffer, items.byteOffset, items.byteLength));
-      kernels.call(name, { generator: generator.at, out: out.at, count, bound, items: given.at, n_items: items.length });
-      this.generator.set(generator.u64.subarray(0, 2));
+      this.call(name, { out: out.at, count, bound, items: given.at, n_items: items.length });
       return { out, items: given };
     });
   }

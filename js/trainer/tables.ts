@@ -200,6 +200,44 @@ export const RECORDS = {
     "items",
     "n_items"
   ],
+  "plan_minibatches": [
+    "generator",
+    "begins",
+    "n",
+    "length",
+    "advantage",
+    "all_units",
+    "epochs",
+    "count",
+    "shuffled",
+    "alpha",
+    "beta",
+    "room",
+    "drawn",
+    "order",
+    "importance",
+    "bounds"
+  ],
+  "moments": [
+    "units",
+    "n",
+    "advantage",
+    "value",
+    "returns",
+    "all_units",
+    "mean",
+    "deviation",
+    "explained"
+  ],
+  "add_moments": [
+    "units",
+    "n",
+    "values",
+    "all_units",
+    "size",
+    "moments",
+    "room"
+  ],
   "difference": [
     "won",
     "played",
@@ -211,7 +249,7 @@ export const RECORDS = {
     "matches",
     "pinned",
     "rating",
-    "deviation",
+    "deviations",
     "free",
     "room"
   ]
@@ -233,7 +271,12 @@ export const REALS = [
   "target_kl",
   "won",
   "played",
-  "gap"
+  "gap",
+  "alpha",
+  "beta",
+  "mean",
+  "deviation",
+  "explained"
 ] as const;
 
 export const STATS = [

@@ -37,9 +37,11 @@ export class Kernels {
     this.functions[name](BigInt(record.at));
   }
 
-  /** Calls a function that writes a number into a field of its record. */
-  value(name: RecordName, values: RecordValues, field: string): number {
+  /** Calls a function that writes numbers into these fields of its record. */
+  values(name: RecordName, values: RecordValues, ...fields: string[]): number[] {
     this.call(name, values);
-    return this.records[name].f64[(RECORDS[name] as readonly string[]).indexOf(field)]!;
+    const { f64 } = this.records[name];
+    const places: readonly string[] = RECORDS[name];
+    return fields.map((field) => f64[places.indexOf(field)]!);
   }
 }

@@ -5,7 +5,7 @@ import type { Block } from "../games/memory";
 
 /** Elo difference of a player with `points` in `matches`; one virtual draw keeps it finite. */
 export function difference(kernels: Kernels, points: number, matches: number): number {
-  return kernels.value("difference", { won: points, played: matches }, "gap");
+  return kernels.values("difference", { won: points, played: matches }, "gap")[0]!;
 }
 
 /**
@@ -20,7 +20,7 @@ export function ratings(kernels: Kernels, points: Float64Array, matches: Float64
     const [table, played, fixed] = [memory.f64(points), memory.f64(matches), memory.f64(pinned)];
     const [rating, deviation, free, room] = [8 * n, 8 * n, n, 40 * n * n].map((bytes) => memory.take(bytes)) as [Block, Block, Block, Block];
     const given = { points: table.at, matches: played.at, pinned: fixed.at };
-    kernels.call("ratings", { n, ...given, rating: rating.at, deviation: deviation.at, free: free.at, room: room.at });
+    kernels.call("ratings", { n, ...given, rating: rating.at, deviations: deviation.at, free: free.at, room: room.at });
     return { rating: rating.f64.slice(0, n), half: deviation.f64.slice(0, n).map((one) => Z95 * one) };
   });
 }

@@ -8,7 +8,7 @@ import type { Modules } from "../games/modules";
 import { LANES, places, type Samples } from "../games/samples";
 import type { Settings } from "../settings";
 import { ADAM_EPSILON, DRAWS, KL_MARGIN, SUM_NAMES } from "../tables";
-import { planMinibatches, planSequences } from "./minibatches";
+import { Minibatches } from "./minibatches";
 import { learningMask } from "./network";
 import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
@@ -29,7 +29,7 @@ export class Learner {
   private readonly trained: Block | null;
   private readonly normal: Block;
   private readonly sums: Block;
-  private orders: { order: Block; importance: Block; bounds: Block } | null = null;
+  private readonly minibatches: Minibatches;
 
   constructor(
     private readonly modules: Modules,
@@ -38,7 +38,7 @@ export class Learner {
     weights: Float32Array,
   ) {
     const { memory } = modules;
-    this.normalizer = new Normalizer(plan.layers, settings);
+    this.normalizer = new Normalizer(modules, plan.layers, settings);
     this.draws = Draws.seeded(modules, settings.seed, DRAWS.orders);
     this.planBlock = memory.i64(plan.numbers);
     this.params = memory.floats(3 * plan.floats);
@@ -48,6 +48,7 @@ export class Learner {
     if (this.trained) pack(plan, learningMask(plan.layers), this.trained.f32);
     this.normal = memory.floats(2 * plan.layers[0]!);
     this.sums = memory.take(8 * (SUMS + 4));
+    this.minibatches = new Minibatches(memory);
     this.set(weights);
   }
 
@@ -59,22 +60,15 @@ export class Learner {
   /** Learns from a rollout. Returns metrics by the names of contract/metrics.py. */
   update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
     const { normalizer, plan, modules } = this;
-    const { mean, deviation, explained } = moments(units, samples);
+    const [mean, deviation, explained] = this.moments(units, samples);
     if (normalizer.measures) {
       this.set(normalizer.measured(this.weights, samples, units));
       return { explained_variance: explained };
     }
     if (normalizer.active) this.set(normalizer.unfold(this.weights));
-    const advantage = samples.advantage!.f32;
-    const { order, importance, bounds } = plan.memory
-      ? planSequences(this.draws, units, advantage, samples.length, hyper)
-      : planMinibatches(this.draws, units, advantage, hyper);
+    this.minibatches.plan(this.draws, units, samples.length, samples.advantage!, hyper);
     const inputs = normalizer.inputs;
     this.normal.f32.set(inputs);
-    const place = this.ordersFor(order.length, bounds.length);
-    place.order.putI64(order);
-    place.bounds.putI64(bounds);
-    place.importance.f32.set(importance);
     const sums = this.sums.f64;
     sums.fill(0);
     const scaled = hyper.normalize_advantages;
@@ -89,11 +83,7 @@ export class Learner {
       scratch_floats: this.scratch.bytes / 4,
       ...places(samples),
       length: samples.length,
-      order: place.order.at,
-      importance: place.importance.at,
-      n_order: order.length,
-      bounds: place.bounds.at,
-      n_bounds: bounds.length,
+      ...this.minibatches.fields,
       normal: this.normal.at,
       n_normal: inputs.length / 2,
       advantage_mean: scaled ? mean : 0,
@@ -168,32 +158,13 @@ export class Learner {
     pack(this.plan, weights, this.params.f32);
   }
 
-  /** Room for an update's order, which other settings make longer. */
-  private ordersFor(order: number, bounds: number) {
+  /** Mean and deviation of the advantages, and how much of the returns the values explain. */
+  private moments(units: Int32Array, { advantage, value, returns }: Samples): [mean: number, deviation: number, explained: number] {
     const { memory } = this.modules;
-    const enough = this.orders && this.orders.order.bytes >= 8 * order && this.orders.bounds.bytes >= 8 * bounds;
-    if (!enough) this.orders = { order: memory.take(8 * order), importance: memory.floats(order), bounds: memory.take(8 * bounds) };
-    return this.orders!;
+    return memory.borrow(() => {
+      const arrays = { advantage: advantage!.at, value: value!.at, returns: returns!.at, all_units: advantage!.bytes / (4 * LANES) };
+      const given = { ...arrays, units: memory.i64(units).at, n: units.length };
+      return this.modules.values("moments", given, "mean", "deviation", "explained") as [number, number, number];
+    });
   }
-}
-
-/** Mean and deviation of the advantages and how much of the returns the values explain: play/moments.py. */
-function moments(units: Int32Array, samples: Samples): { mean: number; deviation: number; explained: number } {
-  const [advantage, value, returns] = [samples.advantage!.f32, samples.value!.f32, samples.returns!.f32];
-  let [a1, a2, r1, r2, e1, e2] = [0, 0, 0, 0, 0, 0];
-  for (const unit of units) {
-    for (let at = unit * LANES; at < (unit + 1) * LANES; at++) {
-      const [a, r] = [advantage[at]!, returns[at]!];
-      const e = r - value[at]!;
-      a1 += a;
-      a2 += a * a;
-      r1 += r;
-      r2 += r * r;
-      e1 += e;
-      e2 += e * e;
-    }
-  }
-  const n = units.length * LANES;
-  const [spread, error] = [r2 / n - (r1 / n) ** 2, e2 / n - (e1 / n) ** 2];
-  return { mean: a1 / n, deviation: Math.sqrt(Math.max(0, a2 / n - (a1 / n) ** 2)), explained: spread > 0 ? 1 - error / spread : 0 };
 }

@@ -1,91 +1,50 @@
-/** In which order a rollout's units are learned, and where minibatches begin: `plan_minibatches` of ppo/learners/learner.py. */
+/** In which order a rollout's units are learned, and where minibatches begin: dshq_kernels/run/minibatches.py. */
 import type { Draws } from "../draws";
+import type { Block, Memory } from "../games/memory";
 import { LANES } from "../games/samples";
 import type { Hyper } from "./schedule";
 
-export interface Minibatches {
-  order: Int32Array; // units, over all epochs
-  importance: Float32Array; // a factor of the advantages for each
-  bounds: Int32Array; // where each minibatch begins, and the last one ends
-}
+/** Room for the plans of updates; it grows where settings ask for more. */
+export class Minibatches {
+  length = 0; // of the order
+  count = 0; // over all epochs
+  private blocks: { order: Block; importance: Block; bounds: Block } | null = null;
 
-/** `advantage` is f32 `[all units, 16]`. */
-export function planMinibatches(draws: Draws, units: Int32Array, advantage: Float32Array | Float64Array, hyper: Hyper): Minibatches {
-  const { epochs } = hyper;
-  const count = minibatchCount(units.length, hyper.minibatch_size);
-  const bounds = new Int32Array(epochs * count + 1);
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    for (let k = 0; k < count; k++) bounds[epoch * count + k] = epoch * units.length + Math.floor((k * units.length) / count);
-  }
-  bounds[epochs * count] = epochs * units.length;
-  const order = new Int32Array(epochs * units.length);
-  const importance = new Float32Array(order.length).fill(1);
-  if (hyper.priority_alpha > 0) {
-    const { chance, factor } = priorities(units, advantage, hyper.priority_alpha, hyper.priority_beta);
-    const drawn = draws.weighted(chance, order.length);
-    for (let epoch = 0; epoch < epochs; epoch++) {
-      const one = Int32Array.from(drawn.subarray(epoch * units.length, (epoch + 1) * units.length));
-      if (hyper.minibatch_order === "sequential") one.sort();
-      for (const [k, unit] of one.entries()) {
-        order[epoch * units.length + k] = units[unit]!;
-        importance[epoch * units.length + k] = factor[unit]!;
-      }
-    }
-    return { order, importance, bounds };
-  }
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    const shuffled = hyper.minibatch_order === "random" ? draws.permutation(units.length) : null;
-    for (let k = 0; k < units.length; k++) order[epoch * units.length + k] = units[shuffled ? shuffled[k]! : k]!;
-  }
-  return { order, importance, bounds };
-}
+  constructor(private readonly memory: Memory) {}
 
-/** The same with whole sequences of `length` decisions instead of single units: `plan_sequences` there. */
-export function planSequences(draws: Draws, units: Int32Array, advantage: Float32Array, length: number, hyper: Hyper): Minibatches {
-  const rows = sequences(units, length);
-  const together = new Float64Array(rows.length * LANES); // `priorities` adds up what stands in a row
-  for (const [k, row] of rows.entries()) {
-    for (const unit of row) for (let lane = 0; lane < LANES; lane++) together[k * LANES + lane]! += Math.abs(advantage[unit * LANES + lane]!);
+  /** Plans an update on `units`, or with a memory on whole sequences of `length` decisions; `advantage` is f32 `[all units, 16]`. */
+  plan(draws: Draws, units: Int32Array, length: number, advantage: Block, hyper: Hyper): void {
+    const { epochs, minibatch_order, priority_alpha: alpha, priority_beta: beta } = hyper;
+    const begins = units.filter((unit) => (unit >> 1) % length === 0);
+    const n = begins.length;
+    const count = minibatchCount(n, Math.max(LANES, Math.floor(hyper.minibatch_size / length)));
+    this.length = epochs * n * length;
+    this.count = epochs * count;
+    const places = this.places();
+    this.memory.borrow(() => {
+      const [first, room, drawn] = [this.memory.i64(begins), this.memory.take(16 * n), this.memory.take(8 * epochs * n)];
+      const numbers = { n, length, all_units: advantage.bytes / (4 * LANES), epochs, count, alpha, beta, shuffled: Number(minibatch_order === "random") };
+      draws.call("plan_minibatches", { ...numbers, ...places, begins: first.at, advantage: advantage.at, room: room.at, drawn: drawn.at });
+    });
   }
-  const whole = { ...hyper, minibatch_size: Math.max(LANES, Math.floor(hyper.minibatch_size / length)) };
-  const { order, importance, bounds } = planMinibatches(
-    draws,
-    Int32Array.from(rows, (_, k) => k),
-    together,
-    whole,
-  );
-  return {
-    order: Int32Array.from([...order].flatMap((k) => [...rows[k]!])),
-    importance: Float32Array.from({ length: importance.length * length }, (_, k) => importance[Math.floor(k / length)]!),
-    bounds: bounds.map((bound) => bound * length),
-  };
-}
 
-/** Units of whole sequences, each in its order. They lie as `[groups, length, 2]`. */
-function sequences(units: Int32Array, length: number): number[][] {
-  const found = new Map<number, number[]>();
-  for (const unit of units) {
-    const sequence = Math.floor(unit / (2 * length)) * 2 + (unit % 2);
-    found.set(sequence, [...(found.get(sequence) ?? []), unit]);
+  /** As fields of a record. */
+  get fields(): Record<string, number> {
+    return { ...this.places(), n_order: this.length, n_bounds: this.count + 1 };
   }
-  return [...found].sort(([a], [b]) => a - b).map(([, row]) => row);
+
+  private places(): { order: number; importance: number; bounds: number } {
+    const [order, bounds] = [8 * this.length, 8 * (this.count + 1)];
+    const enough = this.blocks && this.blocks.order.bytes >= order && this.blocks.bounds.bytes >= bounds;
+    if (!enough) this.blocks = { order: this.memory.take(order), importance: this.memory.take(order / 2), bounds: this.memory.take(bounds) };
+    const { order: at, importance, bounds: cuts } = this.blocks!;
+    return { order: at.at, importance: importance.at, bounds: cuts.at };
+  }
 }
 
 /** Minibatches of an epoch over that many units, of about `size` agent steps each. */
 export function minibatchCount(units: number, size: number): number {
   return Math.min(Math.max(1, roundHalfEven((units * LANES) / size)), units);
-}
-
-/** How likely each unit is drawn, and by which factor its advantages then count; the original says whose rule it is. */
-function priorities(units: Int32Array, advantage: Float32Array | Float64Array, alpha: number, beta: number): { chance: Float64Array; factor: Float64Array } {
-  const weight = Float64Array.from(units, (unit) => {
-    let size = 0;
-    for (let lane = 0; lane < LANES; lane++) size += Math.abs(advantage[unit * LANES + lane]!);
-    return (Number.isFinite(size) ? size : 0) ** alpha + 1e-6;
-  });
-  const total = weight.reduce((sum, one) => sum + one, 0);
-  const chance = weight.map((one) => one / total);
-  return { chance, factor: chance.map((one) => (one * units.length) ** -beta) };
 }
 
 /** Python's `round`: halves go to the even number. */

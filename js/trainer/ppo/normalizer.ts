@@ -1,48 +1,43 @@
 /** Running normalisers of observations and rewards, folded into the network: dshq_widget/algorithms/ppo/learners/normalizer.py. */
 
 import type { Tensors } from "../files/tensors";
+import type { Kernels } from "../games/kernels";
+import type { Block } from "../games/memory";
 import { LANES, type Samples } from "../games/samples";
 import { parts } from "../layers";
 import type { Settings } from "../settings";
 import { FIRST_COUNT, SMALLEST } from "../tables";
 
-/** Vectors added in single precision before the sum goes on in double. */
-const RUN = 64;
-
 /** Running means and variances of some features. */
 class Moments {
-  mean: Float64Array;
-  variance: Float64Array;
-  count: number = FIRST_COUNT;
+  readonly numbers: Float64Array; // [2 size + 1]: means, variances, their count
 
-  constructor(size: number) {
-    this.mean = new Float64Array(size);
-    this.variance = new Float64Array(size).fill(1);
+  constructor(readonly size: number) {
+    this.numbers = Float64Array.from({ length: 2 * size + 1 }, (_, k) => (k < size ? 0 : k < 2 * size ? 1 : FIRST_COUNT));
   }
 
-  /** Joins those of `count` more samples: Welford's method, in parallel. */
-  add(mean: Float64Array, variance: Float64Array, count: number): void {
-    const total = this.count + count;
-    const step = mean.map((m, k) => m - this.mean[k]!);
-    const squares = this.variance.map((v, k) => v * this.count + variance[k]! * count + step[k]! ** 2 * ((this.count * count) / total));
-    this.mean = this.mean.map((m, k) => m + step[k]! * (count / total));
-    this.variance = squares.map((s) => s / total);
-    this.count = total;
+  get mean(): Float64Array {
+    return this.numbers.subarray(0, this.size);
+  }
+
+  get count(): number {
+    return this.numbers.at(-1)!;
   }
 
   get deviation(): Float64Array {
-    return this.variance.map((v) => Math.max(Math.sqrt(v), SMALLEST));
+    return this.numbers.slice(this.size, 2 * this.size).map((variance) => Math.max(Math.sqrt(variance), SMALLEST));
   }
 
-  get state(): Float64Array {
-    return Float64Array.of(...this.mean, ...this.variance, this.count);
-  }
-
-  restore(state: Float64Array): void {
-    const size = this.mean.length;
-    this.mean = state.slice(0, size);
-    this.variance = state.slice(size, 2 * size);
-    this.count = state[2 * size]!;
+  /** Joins those of f32 `[all units, size, 16]` over `units`, unless they are not finite: dshq_kernels/run/moments.py. */
+  add(kernels: Kernels, values: Block, units: Int32Array): void {
+    const { memory } = kernels;
+    const { size } = this;
+    memory.borrow(() => {
+      const [chosen, moments, room] = [memory.i64(units), memory.f64(this.numbers), memory.take(16 * size)];
+      const given = { units: chosen.at, n: units.length, values: values.at, all_units: Math.floor(values.bytes / (4 * LANES * size)), size };
+      kernels.call("add_moments", { ...given, moments: moments.at, room: room.at });
+      this.numbers.set(moments.f64.subarray(0, this.numbers.length));
+    });
   }
 }
 
@@ -54,6 +49,7 @@ export class Normalizer {
   private readonly returns: Moments | null;
 
   constructor(
+    private readonly kernels: Kernels,
     private readonly layers: readonly number[],
     settings: Pick<Settings, "normalize_observations" | "normalize_rewards">,
   ) {
@@ -112,14 +108,14 @@ export class Normalizer {
   }
 
   private addAll(samples: Samples, units: Int32Array): void {
-    if (this.observations) add(this.observations, samples.obs!.f32, units);
-    if (this.returns) add(this.returns, samples.returns!.f32, units);
+    if (this.observations) this.observations.add(this.kernels, samples.obs!, units);
+    if (this.returns) this.returns.add(this.kernels, samples.returns!, units);
   }
 
   state(): Tensors {
     const found: Tensors = {};
     for (const [name, moments] of this.named()) {
-      const data = moments.state;
+      const data = moments.numbers.slice();
       found[name] = { dtype: "F64", shape: [data.length], data };
     }
     return found;
@@ -128,8 +124,8 @@ export class Normalizer {
   restore(state: Tensors): void {
     for (const [name, moments] of this.named()) {
       const kept = state[name]?.data;
-      if (kept?.length !== 2 * moments.mean.length + 1) continue;
-      moments.restore(Float64Array.from(kept as Float64Array));
+      if (kept?.length !== moments.numbers.length) continue;
+      moments.numbers.set(kept as Float64Array);
       this.fresh = this.empty = moments.count < 1;
     }
   }
@@ -169,35 +165,4 @@ export class Normalizer {
     }
     return Float32Array.from(found);
   }
-}
-
-/** Means and variances of each feature of f32 `[units, n, 16]`: play/moments.py's `feature_moments`. */
-function add(moments: Moments, values: Float32Array, units: Int32Array): void {
-  const size = moments.mean.length;
-  const count = units.length * LANES;
-  const [mean, variance] = [new Float64Array(size), new Float64Array(size)];
-  const [a, b] = [new Float32Array(LANES), new Float32Array(LANES)];
-  const at = (unit: number, k: number) => (unit * size + k) * LANES;
-  for (let k = 0; k < size; k++) {
-    const pivot = values[at(units[0]!, k)]!; // taken off first, so that the squares lose nothing where the mean is large
-    let [total, square] = [0, 0];
-    for (let begin = 0; begin < units.length; begin += RUN) {
-      a.fill(0);
-      b.fill(0);
-      for (const unit of units.subarray(begin, begin + RUN)) {
-        for (let lane = 0; lane < LANES; lane++) {
-          const x = Math.fround(values[at(unit, k) + lane]! - pivot);
-          a[lane]! += x;
-          b[lane]! += Math.fround(x * x);
-        }
-      }
-      for (let lane = 0; lane < LANES; lane++) {
-        total += a[lane]!;
-        square += b[lane]!;
-      }
-    }
-    mean[k] = pivot + total / count;
-    variance[k] = Math.max(0, square / count - (total / count) ** 2);
-  }
-  if (mean.every(Number.isFinite) && variance.every(Number.isFinite)) moments.add(mean, variance, count);
 }

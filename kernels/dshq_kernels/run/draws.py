@@ -119,37 +119,37 @@ class Draws:
     """A generator of its own for each run and purpose: `parts` are whole numbers from 0, below 2^64."""
 
     def __init__(self, *parts: int):
-        self._generator = np.zeros(2, np.uint64)
-        seed(self._generator, np.array(parts, np.uint64).view(np.uint32))
+        self.generator = np.zeros(2, np.uint64)
+        seed(self.generator, np.array(parts, np.uint64).view(np.uint32))
 
     @classmethod
     def restored(cls, state: np.ndarray) -> Draws:
         """As `state` described it. Files of before have six words of another generator: they begin one of ours."""
         made = cls(*map(int, state))
         if state.shape == (2,):
-            made._generator[:] = state
+            made.generator[:] = state
         return made
 
     def state(self) -> np.ndarray:
         """u64 `[2]`: the key, and how many words were drawn."""
-        return self._generator.copy()
+        return self.generator.copy()
 
     def words(self, count: int) -> np.ndarray:
         """u32 `[count]`, all bits random."""
         found = np.empty(count, np.uint32)
-        words(self._generator, found)
+        words(self.generator, found)
         return found
 
     def below(self, bound: int, count: int) -> np.ndarray:
         """int64 `[count]`, uniform in 0 .. bound - 1; `bound` from 1 to 2^32."""
         found = np.empty(count, np.uint32)
-        below(self._generator, bound, found)
+        below(self.generator, bound, found)
         return found.astype(np.int64)
 
     def uniform(self, count: int) -> np.ndarray:
         """f64 `[count]`, uniform in [0, 1)."""
         found = np.empty(count)
-        uniform(self._generator, found)
+        uniform(self.generator, found)
         return found
 
     def permutation(self, size: int) -> np.ndarray:
@@ -159,11 +159,11 @@ class Draws:
     def different(self, size: int, count: int) -> np.ndarray:
         """int64 `[count]`: different ones of 0 .. size - 1, in random order."""
         found = np.arange(size)
-        shuffle(self._generator, found, count)
+        shuffle(self.generator, found, count)
         return found[:count]
 
     def weighted(self, weights: np.ndarray, count: int) -> np.ndarray:
         """int64 `[count]`: places of `weights`, with replacement, each as likely as its weight says."""
         found = np.empty(count, np.int64)
-        weighted(self._generator, weights.astype(np.float64), found)
+        weighted(self.generator, weights.astype(np.float64), found)
         return found

@@ -10,12 +10,14 @@ from numba import carray, cfunc
 from numba.core import types
 
 from dshq_kernels.backends.lanes import pointer, record_at
-from dshq_kernels.run import draws, elo
+from dshq_kernels.run import draws, elo, minibatches
+from dshq_kernels.run import moments as of_rollout
 from dshq_kernels.run.records import DRAW, RUN_RECORDS
 
-f64, i64, u32, u64 = np.float64, np.int64, np.uint32, np.uint64
+f32, f64, i64, u32, u64 = np.float32, np.float64, np.int64, np.uint32, np.uint64
 ONE = types.void(types.int64)
-DIFFERENCE, RATINGS = RUN_RECORDS["difference"], RUN_RECORDS["ratings"]
+PLAN, MOMENTS, ADD_MOMENTS = (RUN_RECORDS[name] for name in ("plan_minibatches", "moments", "add_moments"))
+DIFFERENCE, RATINGS = (RUN_RECORDS[name] for name in ("difference", "ratings"))
 OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 
 
@@ -63,6 +65,51 @@ def weighted(at):
 
 
 @cfunc(ONE, **OPTIONS)
+def plan_minibatches(at):
+    r = record_at(at, PLAN)
+    n = r.epochs * r.n
+    minibatches.plan(
+        carray(pointer(r.generator), 2, u64),
+        carray(pointer(r.begins), r.n, i64),
+        r.length,
+        carray(pointer(r.advantage), (r.all_units, 16), f32),
+        r.epochs,
+        r.count,
+        r.shuffled != 0,
+        r.alpha,
+        r.beta,
+        carray(pointer(r.room), (2, r.n), f64),
+        carray(pointer(r.drawn), n, i64),
+        carray(pointer(r.order), n * r.length, i64),
+        carray(pointer(r.importance), n * r.length, f32),
+        carray(pointer(r.bounds), r.epochs * r.count + 1, i64),
+    )
+
+
+@cfunc(ONE, **OPTIONS)
+def moments(at):
+    r = record_at(at, MOMENTS)
+    units, shape = carray(pointer(r.units), r.n, i64), (r.all_units, 16)
+    advantage, value, returns = (
+        carray(pointer(r.advantage), shape, f32),
+        carray(pointer(r.value), shape, f32),
+        carray(pointer(r.returns), shape, f32),
+    )
+    r.mean, r.deviation, r.explained = of_rollout.moments(units, advantage, value, returns)
+
+
+@cfunc(ONE, **OPTIONS)
+def add_moments(at):
+    r = record_at(at, ADD_MOMENTS)
+    of_rollout.add(
+        carray(pointer(r.units), r.n, i64),
+        carray(pointer(r.values), (r.all_units, r.size, 16), f32),
+        carray(pointer(r.moments), 2 * r.size + 1, f64),
+        carray(pointer(r.room), (2, r.size), f64),
+    )
+
+
+@cfunc(ONE, **OPTIONS)
 def difference(at):
     r = record_at(at, DIFFERENCE)
     r.gap = elo.difference(r.won, r.played)
@@ -76,7 +123,7 @@ def ratings(at):
         carray(pointer(r.matches), (r.n, r.n), f64),
         carray(pointer(r.pinned), r.n, f64),
         carray(pointer(r.rating), r.n, f64),
-        carray(pointer(r.deviation), r.n, f64),
+        carray(pointer(r.deviations), r.n, f64),
         carray(pointer(r.free), r.n, np.bool_),
         carray(pointer(r.room), (5, r.n, r.n), f64),
     )

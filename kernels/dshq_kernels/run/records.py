@@ -11,7 +11,7 @@ import numpy as np
 REALS = (
     *("gamma", "gae_lambda", "scene_share", "advantage_mean", "advantage_scale", "reward_scale", "clip", "value_coef"),
     *("entropy_coef", "learning_rate", "epsilon", "max_norm", "target_kl"),
-    *("won", "played", "gap"),
+    *("won", "played", "gap", "alpha", "beta", "mean", "deviation", "explained"),
 )
 
 
@@ -23,7 +23,13 @@ def record(fields: str) -> np.dtype:
 DRAW = record("generator out count bound items n_items")
 RUN_RECORDS = {
     **dict.fromkeys(("seed", "words", "below", "uniform", "normal", "shuffle", "weighted"), DRAW),
+    "plan_minibatches": record(
+        "generator begins n length advantage all_units epochs count shuffled alpha beta room drawn order importance "
+        "bounds"
+    ),
+    "moments": record("units n advantage value returns all_units mean deviation explained"),
+    "add_moments": record("units n values all_units size moments room"),
     "difference": record("won played gap"),
-    "ratings": record("n points matches pinned rating deviation free room"),
+    "ratings": record("n points matches pinned rating deviations free room"),
 }
 """Function -> the record that it takes."""

@@ -28,8 +28,7 @@ class DeviceMoments:
 
     def store(self) -> None:
         """Copy the moments to the host; waits for the device."""
-        self.host.mean, self.host.variance = self.mean.cpu().numpy().copy(), self.variance.cpu().numpy().copy()
-        self.host.count = float(self.count)
+        self.host.numbers[:] = torch.cat([self.mean, self.variance, self.count[None]]).cpu().numpy()
 
     def add(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
         """Joins those of `count` more samples, unless they are not finite."""

@@ -12,9 +12,9 @@ import numpy as np
 from dshq_kernels.network import mlp
 from dshq_kernels.network.gradient import SUMS, learn_scratch
 from dshq_kernels.network.update import learn
-from dshq_kernels.play.moments import moments
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.run.draws import Draws
+from dshq_kernels.run.moments import moments
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -103,10 +103,8 @@ class FusedPPO:
             other.result()
 
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `learner.plan_minibatches`, with a memory `learner.plan_sequences`."""
-        if self.spec.memory:
-            return learner.plan_sequences(self._draws, units, samples.advantage, samples.length, hyper)
-        return learner.plan_minibatches(self._draws, units, samples.advantage, hyper)
+        """See `learner.plan_minibatches`."""
+        return learner.plan_minibatches(self._draws, units, samples.advantage, hyper, samples.length)
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
         """See `learners.Learner.gradient`; on one thread."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dshq_kernels.run import minibatches
 from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.settings import TrainConfig
@@ -110,58 +111,46 @@ class Learner(Protocol):
 
 
 def priorities(advantage: np.ndarray, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
-    """How likely each unit is drawn, and by which factor its advantages then count; f64 `[n]` each.
-
-    `advantage` is f32 `[n, 16]`. With p the sum of a unit's absolute advantages (0 where it is no number), P is p^alpha
-    as a share of all, softened by 1e-6, and the factor (n P)^-beta. PufferLib's rule for its segments; after Schaul et
-    al., "Prioritized Experience Replay", 2016.
+    """How likely each unit is drawn, and by which factor its advantages then count; f64 `[n]` each. `advantage` is f32
+    `[n, k]`.
     """
-    weight = np.nan_to_num(np.abs(advantage.astype(np.float64)).sum(1), posinf=0.0) ** alpha + 1e-6
-    chance = weight / weight.sum()
-    return chance, (len(chance) * chance) ** -beta
+    chance, factor = np.empty((2, len(advantage)))
+    whole = np.ascontiguousarray(advantage, np.float32)
+    minibatches.priorities(np.arange(len(whole)), 1, whole, float(alpha), float(beta), chance, factor)
+    return chance, factor
 
 
 def plan_minibatches(
-    draws: Draws, units: np.ndarray, advantage: np.ndarray, hyper: Hyper
+    draws: Draws, units: np.ndarray, advantage: np.ndarray, hyper: Hyper, length: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The order of units over all epochs, int64; a factor of the advantages for each, f32; and where each minibatch
-    begins and the last one ends, int64.
+    begins and the last one ends, int64: dshq_kernels/run/minibatches.py.
 
-    Each epoch is cut into near-equal minibatches of about `minibatch_size` samples. Without priorities it is `units`,
-    reshuffled or in order; with priorities the same number is drawn with replacement. `advantage` is f32 `[all units,
-    16]`.
+    Minibatches have about `minibatch_size` samples. `advantage` is f32 `[all units, k]`. With a memory whole sequences
+    of `length` decisions are drawn: all steps of sixteen games of one side, in their order.
     """
-    count = max(1, round(len(units) * 16 / hyper.minibatch_size))
-    count = min(count, len(units))
-    cuts = np.arange(count) * len(units) // count
-    bounds = np.concatenate(
-        [epoch * len(units) + cuts for epoch in range(hyper.epochs)] + [[hyper.epochs * len(units)]]
+    begins = units[(units >> 1) % length == 0].astype(np.int64)
+    n, epochs = len(begins), hyper.epochs
+    count = min(max(1, round(n * LANES / max(LANES, hyper.minibatch_size // length))), n)
+    order, bounds = np.empty(epochs * n * length, np.int64), np.empty(epochs * count + 1, np.int64)
+    importance = np.empty(len(order), np.float32)
+    minibatches.plan(
+        draws.generator,
+        begins,
+        length,
+        np.ascontiguousarray(advantage, np.float32),
+        epochs,
+        count,
+        hyper.minibatch_order == "random",
+        float(hyper.priority_alpha),
+        float(hyper.priority_beta),
+        np.empty((2, n)),
+        np.empty(epochs * n, np.int64),
+        order,
+        importance,
+        bounds,
     )
-    if hyper.priority_alpha > 0:
-        chance, factor = priorities(advantage[units], hyper.priority_alpha, hyper.priority_beta)
-        drawn = draws.weighted(chance, hyper.epochs * len(units)).reshape(hyper.epochs, len(units))
-        drawn = np.sort(drawn, axis=1) if hyper.minibatch_order == "sequential" else drawn
-        order, importance = units[drawn].ravel(), factor[drawn].ravel()
-    else:
-        shuffled = hyper.minibatch_order == "random"
-        orders = [draws.permutation(len(units)) if shuffled else slice(None) for _ in range(hyper.epochs)]
-        order = np.concatenate([units[one] for one in orders])
-        importance = np.ones(len(order))
-    return order.astype(np.int64), importance.astype(np.float32), bounds.astype(np.int64)
-
-
-def plan_sequences(
-    draws: Draws, units: np.ndarray, advantage: np.ndarray, length: int, hyper: Hyper
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `plan_minibatches`, with whole sequences of `length` decisions instead of single units: all steps of sixteen
-    games of one side, in their order. A sequence's priority is that of all its advantages.
-    """
-    rows = sequences(units, length)
-    whole = dataclasses.replace(hyper, minibatch_size=max(LANES, hyper.minibatch_size // length))
-    order, importance, bounds = plan_minibatches(
-        draws, np.arange(len(rows)), advantage[rows].reshape(len(rows), length * LANES), whole
-    )
-    return rows[order].ravel(), importance.repeat(length), bounds * length
+    return order, importance, bounds
 
 
 def sequences(units: np.ndarray, length: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dshq_kernels.play.moments import feature_moments
+from dshq_kernels.run import moments
 from dshq_widget.policy.network import PolicySpec
 
 if TYPE_CHECKING:
@@ -27,31 +27,31 @@ SMALLEST = 1e-2
 
 
 class Moments:
-    """Running mean and variance of `size` features, f64."""
+    """Running mean and variance of `size` features."""
 
     def __init__(self, size: int):
-        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), FIRST_COUNT
+        self.numbers = np.concatenate([np.zeros(size), np.ones(size), [FIRST_COUNT]])
+        """f64 `[2 size + 1]`: means, variances, their count."""
 
-    def add(self, mean: np.ndarray, variance: np.ndarray, count: float) -> None:
-        """Joins those of `count` more samples. Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
-        Computing Sample Variances", 1979: Welford's method, in parallel.
-        """
-        total, step = self.count + count, mean - self.mean
-        squares = self.variance * self.count + variance * count + step**2 * (self.count * count / total)
-        self.mean, self.variance, self.count = self.mean + step * (count / total), squares / total, total
+    @property
+    def mean(self) -> np.ndarray:
+        return self.numbers[: self.numbers.size // 2]
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.numbers[self.numbers.size // 2 : -1]
+
+    @property
+    def count(self) -> float:
+        return float(self.numbers[-1])
 
     @property
     def deviation(self) -> np.ndarray:
         return np.maximum(np.sqrt(self.variance), SMALLEST)
 
-    def state(self) -> np.ndarray:
-        """f64 `[2 size + 1]`: means, variances, count."""
-        return np.concatenate([self.mean, self.variance, [self.count]])
-
-    def restore(self, state: np.ndarray) -> None:
-        """Takes over what `state` returned."""
-        self.mean, self.variance = np.split(state[:-1].astype(np.float64), 2)
-        self.count = float(state[-1])
+    def add(self, values: np.ndarray, units: np.ndarray) -> None:
+        """Join those of f32 `[units, size, 16]` over the int64 `units`, unless they are not finite."""
+        moments.add(units, values, self.numbers, np.empty((2, self.mean.size)))
 
 
 class Normalizer:
@@ -146,24 +146,18 @@ class Normalizer:
             obs = samples.obs
             if self.spec.pictures:
                 obs = np.ascontiguousarray(obs[..., -self.observations.mean.size :].transpose(0, 2, 1))
-            self._add(self.observations, obs, units)
+            self.observations.add(obs, units)
         if self.returns is not None:
-            self._add(self.returns, samples.returns[:, None], units)
-
-    @staticmethod
-    def _add(moments: Moments, values: np.ndarray, units: np.ndarray) -> None:
-        mean, variance = feature_moments(units, values)
-        if np.isfinite(mean).all() and np.isfinite(variance).all():
-            moments.add(mean, variance, units.size * 16)
+            self.returns.add(samples.returns[:, None], units)
 
     def state(self) -> dict[str, np.ndarray]:
         """The moments of what is normalised."""
         parts = {"normalizer.observations": self.observations, "normalizer.returns": self.returns}
-        return {name: moments.state() for name, moments in parts.items() if moments is not None}
+        return {name: found.numbers.copy() for name, found in parts.items() if found is not None}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `state` returned; missing parts stay unchanged."""
-        for name, moments in (("normalizer.observations", self.observations), ("normalizer.returns", self.returns)):
-            if moments is not None and name in state and state[name].size == 2 * moments.mean.size + 1:
-                moments.restore(state[name])
-                self.fresh = self.empty = moments.count < 1
+        for name, found in (("normalizer.observations", self.observations), ("normalizer.returns", self.returns)):
+            if found is not None and name in state and state[name].size == found.numbers.size:
+                found.numbers[:] = state[name]
+                self.fresh = self.empty = found.count < 1

@@ -29,10 +29,9 @@ def moments(units, advantage, value, returns):
 
 
 @compiled
-def feature_moments(units, values):
-    """(means, variances) f64 `[n]` of each feature of f32 `[units, n, 16]` over the int64 `units`."""
+def feature_moments(units, values, mean, variance):
+    """Fill f64 `[n]` each, of every feature of f32 `[units, n, 16]` over the int64 `units`."""
     count = units.size * 16
-    mean, variance = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for k in range(values.shape[1]):
         pivot = values[units[0], k, 0]  # taken off first, so that the squares lose nothing where the mean is large
         total, square = 0.0, 0.0
@@ -46,4 +45,33 @@ def feature_moments(units, values):
             square += np.float64(lane_sum(b))
         mean[k] = pivot + total / count
         variance[k] = max(0.0, square / count - (total / count) ** 2)
-    return mean, variance
+
+
+@compiled
+def join(moments, mean, variance, count):
+    """Add to running `moments`, f64 `[2 n + 1]` (means, variances, their count), those of `count` more samples, f64
+    `[n]` each. Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances",
+    1979: Welford's method, in parallel.
+    """
+    n = mean.size
+    before = moments[2 * n]
+    total = before + count
+    for k in range(n):
+        step = mean[k] - moments[k]
+        squares = moments[n + k] * before + variance[k] * count + step**2 * (before * count / total)
+        moments[k] += step * (count / total)
+        moments[n + k] = squares / total
+    moments[2 * n] = total
+
+
+@compiled
+def add(units, values, moments, room):
+    """Add to running `moments` every feature of f32 `[units, n, 16]` over the int64 `units`; nothing if one is not
+    finite. `room`: f64 `[2, n]`.
+    """
+    mean, variance = room[0], room[1]
+    feature_moments(units, values, mean, variance)
+    for k in range(mean.size):
+        if not (np.isfinite(mean[k]) and np.isfinite(variance[k])):
+            return
+    join(moments, mean, variance, units.size * 16.0)
