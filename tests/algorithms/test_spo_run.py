@@ -235,7 +235,7 @@ def test_the_command_line_trains_and_evaluates_by_search(tmp_path, capsys):
 def test_search_makes_a_shipped_policy_of_two_sides_stronger(capsys):
     """Bronze with search beats bronze without: decided matches, the lower end of the interval above one half."""
     assert (
-        main(["evaluate", "ball:bronze", "--against", "ball:bronze", "--matches", "96", "--search", "16,4", "--json"])
+        main(["evaluate", "ball:bronze", "--against", "ball:bronze", "--matches", "240", "--search", "16,4", "--json"])
         == 0
     )
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
