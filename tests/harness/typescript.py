@@ -24,7 +24,15 @@ Promise.resolve(entry.main(given)).then((result) => console.log(JSON.stringify(r
 @cache
 def bundled(source: str) -> str:
     """JavaScript of a TypeScript module, given as text, that exports `main`; it imports from "./js/..."."""
-    command = [str(ESBUILD), "--bundle", "--format=iife", "--global-name=entry", "--platform=node", "--loader=ts"]
+    command = [
+        str(ESBUILD),
+        "--bundle",
+        "--format=iife",
+        "--global-name=entry",
+        "--platform=node",
+        "--loader=ts",
+        "--loader:.wgsl=text",
+    ]
     run = subprocess.run(command, input=source, capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr[-2000:]
     return run.stdout
