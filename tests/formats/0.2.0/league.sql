@@ -8,9 +8,9 @@ CREATE TABLE accounts (
 	UNIQUE (name), 
 	UNIQUE (token_hash)
 );
-INSERT INTO "accounts" VALUES(1,'prof',1,'b3f868a52cfaf3db288a64529b506ae1e1d4994395b8fad6ede9461fb04218b3');
-INSERT INTO "accounts" VALUES(2,'ada',0,'1b2c953e050fcb4fb1418c6dcaba7092ff94f8675fea9c6559f7d6328100f20d');
-INSERT INTO "accounts" VALUES(3,'ben',0,'067548d69acf65d65489fca51a8488ef308facf2939215316ffbd8a61db6662a');
+INSERT INTO "accounts" VALUES(1,'prof',1,'6439640955f0fdd39aea52e8515ab3b6bec297e2025987d4ca7585813da2dc50');
+INSERT INTO "accounts" VALUES(2,'ada',0,'8cebc8f9e5fd30c6c63a547d0eb499e50302595a303892708cec4cef8ab7b558');
+INSERT INTO "accounts" VALUES(3,'ben',0,'8feee9af291a4b081b49806048369d5791f4bf143fdd26490f002304f18ac59e');
 CREATE TABLE entries (
 	id INTEGER NOT NULL, 
 	round_id INTEGER NOT NULL, 
@@ -62,8 +62,8 @@ CREATE TABLE rounds (
 	closed VARCHAR(20), 
 	PRIMARY KEY (id)
 );
-INSERT INTO "rounds" VALUES(1,'Week 1','ball','0123456789abcdef','["random"]',1,1,'finished','1db9ee686d40120dbd7ac113a2433c65','2026-11-26 18:47:18','2026-11-26 18:47:18');
-INSERT INTO "rounds" VALUES(2,'Week 2','ball','0123456789abcdef','["random"]',1,0,'open','6ade8a2c7673f362a8a10bcbb64db5aa','2026-11-26 18:47:18',NULL);
+INSERT INTO "rounds" VALUES(1,'Week 1','ball','0123456789abcdef','["random"]',1,1,'finished','56ea9966fd40da4f13ef42f66edd831f','2026-11-26 20:36:33','2026-11-26 20:36:33');
+INSERT INTO "rounds" VALUES(2,'Week 2','ball','0123456789abcdef','["random"]',1,0,'open','e80459d58553f9537403a1008504d47f','2026-11-26 20:36:33',NULL);
 CREATE TABLE settings (
 	"key" VARCHAR(40) NOT NULL, 
 	value TEXT, 
@@ -83,13 +83,13 @@ CREATE TABLE submissions (
 	FOREIGN KEY(round_id) REFERENCES rounds (id), 
 	FOREIGN KEY(account_id) REFERENCES accounts (id)
 );
-INSERT INTO "submissions" VALUES(1,1,2,'2026-11-26 18:47:18',1,1000,'a1',X'');
-INSERT INTO "submissions" VALUES(2,1,2,'2026-11-26 18:47:18',1,1000,'a2',X'636F6E74656E74206132');
-INSERT INTO "submissions" VALUES(3,1,3,'2026-11-26 18:47:18',1,1000,'b1',X'636F6E74656E74206231');
-INSERT INTO "submissions" VALUES(4,2,2,'2026-11-26 18:47:18',2,2000,'a3',X'');
-INSERT INTO "submissions" VALUES(5,2,2,'2026-11-26 18:47:18',2,2000,'a4',X'636F6E74656E74206134');
-INSERT INTO "submissions" VALUES(6,2,3,'2026-11-26 18:47:18',2,2000,'b2',X'636F6E74656E74206232');
-CREATE INDEX ix_submissions_round_id ON submissions (round_id);
+INSERT INTO "submissions" VALUES(1,1,2,'2026-11-26 20:36:33',1,1000,'a1',X'');
+INSERT INTO "submissions" VALUES(2,1,2,'2026-11-26 20:36:33',1,1000,'a2',X'636F6E74656E74206132');
+INSERT INTO "submissions" VALUES(3,1,3,'2026-11-26 20:36:33',1,1000,'b1',X'636F6E74656E74206231');
+INSERT INTO "submissions" VALUES(4,2,2,'2026-11-26 20:36:33',2,2000,'a3',X'');
+INSERT INTO "submissions" VALUES(5,2,2,'2026-11-26 20:36:33',2,2000,'a4',X'636F6E74656E74206134');
+INSERT INTO "submissions" VALUES(6,2,3,'2026-11-26 20:36:33',2,2000,'b2',X'636F6E74656E74206232');
 CREATE INDEX ix_submissions_account_id ON submissions (account_id);
+CREATE INDEX ix_submissions_round_id ON submissions (round_id);
 CREATE INDEX ix_matches_played ON matches (played);
 COMMIT;
