@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,10 @@ DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
 64 KiB. The memory from there on is the host's to divide."""
 STACK_BOTTOM = 1 << 16
 
+QUIET = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
+"""numba tries thousands of types for a call and writes an error for each that does not fit, in colours where `colorama`
+is installed: a second of a processor, and nobody reads them."""
+
 _one_at_a_time = threading.Lock()
 
 
@@ -51,7 +56,7 @@ def drill_module(source: str, spec: PlayedSpec, relaxed: bool = False) -> bytes:
 
 def compiled_module(module: str, names: Sequence[str], data_at: int, relaxed: bool) -> bytes:
     """C functions `names` of a module of numba's functions, by its dotted name, as a WebAssembly module; made together
-    with the one of the other `relaxed`, which costs a fifth more.
+    with the one of the other `relaxed`, which costs a tenth more.
 
     Raises RuntimeError if it cannot be made here.
     """
@@ -82,6 +87,7 @@ def _object_files(work: Mapping[str, Any]) -> list[bytes]:
     run = subprocess.run(
         own_python("-m", "dshq_kernels.backends.wasm_numba"),
         input=json.dumps(work).encode(),
+        env=os.environ | QUIET,
         capture_output=True,
         check=False,
     )

@@ -4,14 +4,15 @@
 
 The first may use 128-bit vectors, the second also relaxed SIMD. numba lowers every function once for both.
 
-In this process numba lowers every function for wasm32 (bent_numba.py); the whole is optimised once, by LLVM, for
-WebAssembly. A process of its own, because what numba has compiled for the processor cannot be compiled again, and
-because nobody else shall see a numba that is bent like this.
+In this process numba lowers every function for wasm32 (bent_numba.py); LLVM optimises the whole for WebAssembly, once
+for both: they differ only in what multiplies and adds. A process of its own, because what numba has compiled for the
+processor cannot be compiled again, and because nobody else shall see a numba that is bent like this.
 """
 
 from __future__ import annotations
 
 import base64
+import gc
 import importlib
 import json
 import sys
@@ -38,6 +39,19 @@ OWN = {"llvm.fma.v16f32": "fused", "llvm.minnum.v16f32": "least", "llvm.maxnum.v
 SHORT = "dshq_kernels3run"
 """In numba's names of functions of the room `run`: they take next to no time, so their code is kept short."""
 WIDE, QUARTER = "<16 x float>", "<4 x float>"
+MULTIPLY_ADD = "llvm.wasm.relaxed.madd.v4f32"
+"""LLVM's intrinsic for relaxed SIMD's multiply-add, which rounds once where the machine can (WebAssembly relaxed SIMD,
+`f32x4.relaxed_madd`)."""
+TWO_STEPS = f"""
+define {QUARTER} @two_steps({QUARTER} %a, {QUARTER} %b, {QUARTER} %c) alwaysinline {{
+  %p = fmul {QUARTER} %a, %b
+  %s = fadd {QUARTER} %p, %c
+  ret {QUARTER} %s
+}}"""
+"""A product and a sum, each rounded: what stands for it where there is no relaxed SIMD."""
+COLLECTING = (100_000, 50, 1000)
+"""Thresholds of Python's garbage collector. numba makes millions of objects that stay, so the usual ones let it search
+for a fifth of the time; with these the process takes 30 MB more (measured)."""
 
 
 def changed(why: object) -> str:
@@ -63,30 +77,38 @@ def lowered(module: ModuleType, names: Sequence[str]) -> str:
     return text
 
 
-def object_file(source: str, names: Sequence[str], relaxed: bool) -> bytes:
-    """An object file of what `lowered` found, optimised for WebAssembly with or without relaxed SIMD."""
-    machine = machine_for(features(relaxed))
+def object_files(source: str, names: Sequence[str]) -> list[bytes]:
+    """Object files of what `lowered` found, for WebAssembly without and with relaxed SIMD."""
+    plain, relaxed = (machine_for(features(kind)) for kind in (False, True))
     whole = llvm.parse_assembly(source)
     if any(part.name in OWN.values() for part in whole.functions):
-        whole.link_in(llvm.parse_assembly("\n".join((fused(relaxed), nearer("least", "olt"), nearer("most", "ogt")))))
+        whole.link_in(llvm.parse_assembly("\n".join((fused(), nearer("least", "olt"), nearer("most", "ogt")))))
     for part in (*whole.functions, *whole.global_variables):
         if not part.is_declaration and part.name not in names:
             part.linkage = "internal"
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(whole, builder)
-    return machine.emit_object(whole)
+    _run(whole, relaxed, options)
+    other = in_two_steps(str(whole), plain)  # before the next line, which writes relaxed SIMD beside every function
+    return [plain.emit_object(other), relaxed.emit_object(whole)]
 
 
-def fused(relaxed: bool) -> str:
-    """LLVM code of `fused(a, b, c)`, a b + c of 16 floats: a product and a sum, each rounded, or four of relaxed SIMD's
-    multiply-adds, which round once where the machine can (WebAssembly relaxed SIMD, `f32x4.relaxed_madd`).
-    """
-    head = f"define {WIDE} @fused({WIDE} %a, {WIDE} %b, {WIDE} %c) alwaysinline {{"
-    if not relaxed:
-        return f"{head} %p = fmul {WIDE} %a, %b\n %s = fadd {WIDE} %p, %c\n ret {WIDE} %s }}"
-    lines = [f"declare {QUARTER} @llvm.wasm.relaxed.madd.v4f32({QUARTER}, {QUARTER}, {QUARTER})", head]
+def in_two_steps(optimised: str, machine: Any) -> Any:
+    """The module of LLVM code, with a product and a sum in place of every relaxed multiply-add."""
+    whole = llvm.parse_assembly(optimised.replace(f"@{MULTIPLY_ADD}(", "@two_steps("))
+    if any(part.name == "two_steps" for part in whole.functions):
+        whole.link_in(llvm.parse_assembly(TWO_STEPS))
+        whole.get_function("two_steps").linkage = "internal"
+        _run(whole, machine, llvm.create_pipeline_tuning_options(speed_level=0))  # inlines it, and nothing else
+    return whole
+
+
+def fused() -> str:
+    """LLVM code of `fused(a, b, c)`, a b + c of 16 floats, as four of relaxed SIMD's multiply-adds."""
+    lines = [
+        f"declare {QUARTER} @{MULTIPLY_ADD}({QUARTER}, {QUARTER}, {QUARTER})",
+        f"define {WIDE} @fused({WIDE} %a, {WIDE} %b, {WIDE} %c) alwaysinline {{",
+    ]
 
     def shuffle(name: str, kind: str, first: str, second: str, lanes: range) -> None:
         picks = ", ".join(f"i32 {lane}" for lane in lanes)
@@ -96,7 +118,7 @@ def fused(relaxed: bool) -> str:
         for value in "abc":
             shuffle(f"{value}{k}", WIDE, f"%{value}", "undef", range(4 * k, 4 * k + 4))
         takes = ", ".join(f"{QUARTER} %{value}{k}" for value in "abc")
-        lines.append(f"%r{k} = call {QUARTER} @llvm.wasm.relaxed.madd.v4f32({takes})")
+        lines.append(f"%r{k} = call {QUARTER} @{MULTIPLY_ADD}({takes})")
     shuffle("low", QUARTER, "%r0", "%r1", range(8))
     shuffle("high", QUARTER, "%r2", "%r3", range(8))
     shuffle("all", "<8 x float>", "%low", "%high", range(16))
@@ -115,6 +137,12 @@ define {WIDE} @{name}({WIDE} %a, {WIDE} %b) alwaysinline {{
   %result = select <16 x i1> %missing, {WIDE} %b, {WIDE} %first
   ret {WIDE} %result
 }}"""
+
+
+def _run(whole: Any, machine: Any, options: Any) -> None:
+    """Run LLVM's passes over a module."""
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(whole, builder)
 
 
 def _entry(name: str, function: Any) -> str:
@@ -148,13 +176,13 @@ def machine_type(kind: Any) -> str:
 def main() -> int:
     """The process. Exit code 1 and one sentence on stderr where it cannot be done."""
     work = json.load(sys.stdin)
+    gc.set_threshold(*COLLECTING)
     try:
         from dshq_kernels.backends.bent_numba import bend  # here, since another numba may lack what it imports
 
         bend()
         module = importlib.import_module(work["module"])  # not before: importing it makes numba's code generator
-        source = lowered(module, work["names"])
-        made = [object_file(source, work["names"], relaxed) for relaxed in (False, True)]
+        made = object_files(lowered(module, work["names"]), work["names"])
         json.dump([base64.b64encode(code).decode() for code in made], sys.stdout)
     except Refused as error:
         print(error, file=sys.stderr)
