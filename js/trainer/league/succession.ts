@@ -102,12 +102,14 @@ export class Succession {
     const record = this.measured(newcomer, matches);
     if (record.points.some((points, k) => fallen(points, record.matches[k]!, this.record.strength(k)) > 0)) return;
     this.champion = newcomer;
-    if (record.share >= this.record.share) this.referTo(newcomer, record);
+    if (record.share < this.record.share) return;
+    for (const [k, points] of this.measured(newcomer, matches, this.names.length).points.entries()) record.add(k, points, matches); // luck chose the first ones
+    this.referTo(newcomer, record);
   }
 
-  /** Fresh matches with all pinned opponents. */
-  private measured({ weights }: Champion, matches: number): Score {
-    const points = this.names.map((_, k) => this.play(weights, k, matches, FALL.crowning + k));
+  /** Fresh matches with all pinned opponents, in series from the `first` of a crowning. */
+  private measured({ weights }: Champion, matches: number, first = 0): Score {
+    const points = this.names.map((_, k) => this.play(weights, k, matches, FALL.crowning + first + k));
     return new Score(
       points,
       points.map(() => matches),
