@@ -109,6 +109,8 @@ export class Run implements Steered {
         await this.rest(rest);
         continue;
       }
+      const before = performance.now();
+      this.scenes.beforeUpdate(this.published, this.version);
       const begin = performance.now();
       const update = await this.engine.update(this.settings, this.hyper);
       this.tellPlace();
@@ -118,13 +120,12 @@ export class Run implements Steered {
       this.seconds += (now - begin) / 1000;
       this.explore(update);
       this.contest?.afterUpdate(update.learned);
-      this.scenes.afterUpdate(this.published, this.version);
       this.pace.made(begin / 1000, update.agentSteps);
       if (performance.now() - evaluated >= 1000 * this.evaluator.pause(this.settings)) {
         this.evaluator.play(this.engine.weights);
         evaluated = performance.now();
       }
-      this.tally.began += performance.now() - now; // rates leave out what is neither playing nor learning
+      this.tally.began += begin - before + performance.now() - now; // rates leave out what is neither playing nor learning
       if (performance.now() - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
       await turn();
     }

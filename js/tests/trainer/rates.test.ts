@@ -53,7 +53,7 @@ async function rowsOf(updates: number): Promise<Record<string, number>[]> {
     exploration: { afterUpdate: () => "", bonus: 0 },
     evaluator: { pause: () => 4, play: takes(5000), metrics: {} },
     contest: { begin: () => {}, afterUpdate: takes(1000), metrics: {} },
-    scenes: { afterUpdate: takes(2000) },
+    scenes: { beforeUpdate: takes(2000) },
   });
   Object.defineProperty(run, "hyper", { value: {} });
   await run.train();

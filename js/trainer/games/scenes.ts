@@ -12,7 +12,7 @@ const MOST_SHARE = 0.05;
 
 export class ScenePractice {
   private scenes: readonly Uint32Array[] = [];
-  private fresh = false; // some of them have never been played
+  private known = new Set<string>(); // keys of those that have been played
   private playedAt = 0;
   private pause = PAUSE_MS;
 
@@ -24,7 +24,6 @@ export class ScenePractice {
   ) {}
 
   set(scenes: readonly Uint32Array[]): void {
-    this.fresh ||= scenes.length > this.scenes.length;
     this.scenes = scenes;
   }
 
@@ -34,10 +33,11 @@ export class ScenePractice {
     return words.length ? { "train.scenes": tensor("U32", Uint32Array.from(words), [this.scenes.length, words.length / this.scenes.length]) } : {};
   }
 
-  /** Measures, if it is time to. */
-  afterUpdate(weights: Float32Array, version: number): void {
+  /** Measures, if it is time to: a new scene before the next update learns from it, all of them at intervals. */
+  beforeUpdate(weights: Float32Array, version: number): void {
     const begin = performance.now();
-    if (this.scenes.length === 0 || !(this.fresh || begin - this.playedAt >= this.pause)) return;
+    const fresh = this.scenes.some((scene) => !this.known.has(sceneKey(scene)));
+    if (this.scenes.length === 0 || !(fresh || begin - this.playedAt >= this.pause)) return;
     const player = { kind: POLICY, weights };
     const scripted = this.spec.baselines[0];
     const other = { kind: scripted ? kindOf(scripted, this.spec) : RANDOM };
@@ -48,6 +48,6 @@ export class ScenePractice {
     this.post({ type: "SCENES", rows });
     this.playedAt = performance.now();
     this.pause = Math.max(PAUSE_MS, (this.playedAt - begin) / MOST_SHARE);
-    this.fresh = false;
+    this.known = new Set(rows.map(({ key }) => key));
   }
 }
