@@ -175,6 +175,20 @@ def test_opponents_are_mostly_hard_ones_else_any_or_the_newest(ball, cheap):
     assert share[0] == pytest.approx(0.3 / 6, abs=0.02)
 
 
+def test_who_has_fallen_is_not_shown_nor_drawn_as_the_newest(ball, cheap, monkeypatch):
+    found = filled(ball, 4)
+    before = found.metrics
+    monkeypatch.setattr(found.succession, "after_round", lambda *_: "the score fell")
+    found.hold_round(weights(ball[1], 9), 5, 5000, 500, {})
+    kept = League(*ball, seed=5)
+    kept.restore(found.state())
+    for each in (found, kept):
+        rows = {row["name"]: row for row in each.rows()}
+        assert each.metrics["elo"] == rows["v4"]["elo"] != rows["v5"]["elo"] and before
+        monkeypatch.setattr(league, "LATEST", 1.0)
+        assert all(np.array_equal(drawn, each.snapshots[3].weights) for drawn in each.draw(50))
+
+
 def test_the_win_rate_against_a_snapshot_is_smoothed_per_match(ball, cheap, monkeypatch):
     found = filled(ball, 1)
     monkeypatch.setattr(League, "_match", lambda self, w, player, matches, series: float(matches))

@@ -78,6 +78,8 @@ class Snapshot:
     """Its points per match against the pinned opponents."""
     win_rate: float = 0.5
     """The learner's points per match against it, smoothed."""
+    fallen: bool = False
+    """Whether it was found to have fallen in its round, so that the run went back."""
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ def _snapshot(weights: np.ndarray, note: Mapping[str, Any]) -> Snapshot:
     for count in (found.number, found.version, found.step):
         _count(count)
     shares = all(is_finite(share) and 0 <= share <= 1 for share in (found.share, found.win_rate))
-    if not shares or not isinstance(found.hyper, dict):
+    if not shares or not isinstance(found.hyper, dict) or not isinstance(found.fallen, bool):
         raise ValueError(f"wanted shares from 0 to 1 and settings, got {note!r:.80}")
     return found
 
@@ -173,6 +175,7 @@ class League:
         self._admit(Snapshot(weights, self.rounds, version, step, dict(hyper), share), *row)
         newcomer = Champion(weights, version, step)
         problem = self.succession.after_round(newcomer, points, PINNED_MATCHES, even, watch)
+        self.snapshots[-1].fallen = bool(problem)
         self.rounds, self.last_updates, self.last_step = self.rounds + 1, updates, step
         return problem
 
@@ -280,7 +283,7 @@ class League:
         chosen = []
         for u in draws.uniform(count):
             if u < LATEST:
-                chosen.append(len(self.snapshots) - 1)
+                chosen.append(self._newest)
             elif u < LATEST + UNIFORM:
                 chosen.append(int(draws.below(len(self.snapshots), 1)[0]))
             else:
@@ -296,6 +299,11 @@ class League:
         known = ", ".join(snapshot.name for snapshot in self.snapshots)
         raise ConfigError(f"opponents: wanted a version of this league ({known}), got 'v{version}'")
 
+    @property
+    def _newest(self) -> int:
+        """Place of the newest snapshot that had not fallen; the first one never has."""
+        return max((k for k, snapshot in enumerate(self.snapshots) if not snapshot.fallen), default=-1)
+
     @staticmethod
     def _hard(snapshots: Sequence[Snapshot]) -> np.ndarray:
         """f64 `[n]`, probabilities."""
@@ -306,10 +314,11 @@ class League:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The newest snapshot's strength."""
+        """The strength of the newest snapshot that had not fallen."""
         if not self.snapshots:
             return {}
-        rating, half = float(self._elo[-1]), float(self._half[-1])
+        place = self._newest % len(self.snapshots) + len(self.pinned)
+        rating, half = float(self._elo[place]), float(self._half[place])
         return {"elo": rating, "elo_low": rating - half, "elo_high": rating + half}
 
     def rows(self) -> list[dict[str, Any]]:

@@ -89,8 +89,9 @@ export class League {
     }
     const against = Array.from(points.subarray(0, first));
     const share = against.reduce((sum, won) => sum + won, 0) / (LEAGUE.pinned_matches * first);
-    this.admit({ weights, number: this.counts.rounds, version, step, hyper: { ...hyper }, share, win_rate: 0.5 }, points, matches);
+    this.admit({ weights, number: this.counts.rounds, version, step, hyper: { ...hyper }, share, win_rate: 0.5, fallen: false }, points, matches);
     const problem = this.succession.afterRound({ weights, version, step }, against, LEAGUE.pinned_matches, even, watch);
+    this.snapshots.at(-1)!.fallen = problem !== "";
     this.counts = { ...this.counts, rounds: this.counts.rounds + 1, last_updates: updates, last_step: step };
     return problem;
   }
@@ -175,21 +176,28 @@ export class League {
     const draws = Draws.seeded(this.kernels, this.seed, LEAGUE.opponents, this.counts.draws);
     this.counts.draws += 1;
     const hard = hardness(this.snapshots);
-    const newest = this.snapshots.length - 1;
+    const { length } = this.snapshots;
     const chosen = Array.from(draws.uniform(count), (u) => {
-      if (u < LEAGUE.latest) return newest;
-      return u < LEAGUE.latest + LEAGUE.uniform ? draws.below(newest + 1, 1)[0]! : draws.weighted(hard, 1)[0]!;
+      if (u < LEAGUE.latest) return this.newest;
+      return u < LEAGUE.latest + LEAGUE.uniform ? draws.below(length, 1)[0]! : draws.weighted(hard, 1)[0]!;
     });
     this.opponents = chosen.map((k) => this.snapshots[k]!.weights);
     return this.opponents;
   }
 
+  /** Place of the newest snapshot that had not fallen; the first one never has. */
+  private get newest(): number {
+    const place = this.snapshots.findLastIndex(({ fallen }) => !fallen);
+    return place < 0 ? this.snapshots.length - 1 : place;
+  }
+
   // ---- what others read
 
-  /** The newest snapshot's strength. */
+  /** The strength of the newest snapshot that had not fallen. */
   get metrics(): Partial<Record<"elo" | "elo_low" | "elo_high", number>> {
     if (this.empty) return {};
-    const [rating, half] = [this.table.rating.at(-1)!, this.table.half.at(-1)!];
+    const place = this.pinned.size + this.newest;
+    const [rating, half] = [this.table.rating[place]!, this.table.half[place]!];
     return { elo: rating, elo_low: rating - half, elo_high: rating + half };
   }
 

@@ -13,6 +13,7 @@ export interface Snapshot {
   hyper: Record<string, ConfigValue>; // the settings of its update
   share: number; // its points per match against the pinned opponents
   win_rate: number; // the learner's points per match against it, smoothed
+  fallen: boolean; // it was found to have fallen in its round, so that the run went back
 }
 
 export interface LeagueState {
@@ -107,7 +108,7 @@ function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
   if (!Array.isArray(snapshots)) throw unreadable("it has no list of snapshots");
   return {
     counts: numbers(notes, COUNTS),
-    snapshots: snapshots.map((note) => ({ ...numbers(note, SNAPSHOT), hyper: hyperOf(note) })),
+    snapshots: snapshots.map((note) => ({ ...numbers(note, SNAPSHOT), hyper: hyperOf(note), fallen: note?.fallen === true })),
     best: numbers(champion, CHAMPION),
     held: whole ? { ...numbers(reference, CHAMPION), points: listOf(reference, "points", pinned), matches: listOf(reference, "matches", pinned) } : null,
     tests: {
