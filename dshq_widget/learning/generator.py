@@ -32,11 +32,3 @@ def unpack_generator(words: np.ndarray) -> np.random.Generator:
         "uinteger": w[5],
     }
     return np.random.Generator(bits)
-
-
-def seed_of(*parts: int) -> int:
-    """u32, the seed of whole numbers from 0: a run's seed, then what tells these games from others of the run. One of
-    them is the version that the run goes on from, where no file has the games: else a run that is stopped and started
-    again would play the same games again.
-    """
-    return int(np.random.SeedSequence(parts).generate_state(1)[0])

@@ -10,8 +10,9 @@ GAMES, EVALUATION, WEIGHTS, ACTIONS, LATENTS, SEQUENCES, RANDOM = range(7)
 
 
 def apart(*parts: int) -> int:
-    """A seed for one generator, in 0..2^32 - 1: of the run's seed, a number for what it draws, and what else it hangs
-    on (numpy's SeedSequence).
+    """u32, a seed for one generator, of whole numbers from 0: the run's seed, then what tells it from the run's others
+    (numpy's SeedSequence). One of them is the version that the run goes on from, where no file has the generator: else
+    a run that is stopped and started again would draw the same numbers again.
     """
     return int(np.random.SeedSequence(parts).generate_state(1)[0])
 

@@ -19,7 +19,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.generator import seed_of
+from dshq_widget.learning import seeds
 from dshq_widget.learning.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
@@ -92,7 +92,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     drill = CompiledDrill.from_json(job["drill"])
     config = TrainConfig.from_values(job["hyper"])
     games, index = int(job["games"]), int(job["index"])
-    seed = seed_of(config.seed, index, int(job.get("generation", 0)), int(job["version"]))
+    seed = seeds.apart(config.seed, index, int(job.get("generation", 0)), int(job["version"]))
     rollouts = make_rollouts(drill, config, games, seed, 1, (job["first_tile"], job["all_tiles"]))
     lane = Lane.attach(
         blocks["ring"],

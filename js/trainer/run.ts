@@ -191,17 +191,21 @@ export class Run implements Steered {
   }
 
   /** Publishes what an update led to, or reverts it. */
-  private follow({ agentSteps, skipped }: Update): void {
+  private follow({ agentSteps, skipped, learned }: Update): void {
     this.agentSteps += agentSteps;
     if (skipped) this.skip(skipped);
-    else if (!this.engine.weights.every(Number.isFinite)) this.goBack("the learner's weights are not finite");
-    else {
-      this.publish();
-      this.updates += 1;
-      this.skips = this.returns = 0;
-      this.good += 1;
-      if (this.good >= RUN.recovery) [this.rate, this.good] = [Math.min(this.rate / RUN.rollback_rate, 1), 0];
+    const partly = this.skips > 0 && learned.loss_value !== undefined; // that part is what the learner plays with
+    if (skipped && !partly) return;
+    if (!this.engine.weights.every(Number.isFinite)) {
+      this.goBack("the learner's weights are not finite");
+      return;
     }
+    this.publish();
+    if (skipped) return;
+    this.updates += 1;
+    this.skips = this.returns = 0;
+    this.good += 1;
+    if (this.good >= RUN.recovery) [this.rate, this.good] = [Math.min(this.rate / RUN.rollback_rate, 1), 0];
   }
 
   private publish(): void {

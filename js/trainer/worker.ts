@@ -55,9 +55,11 @@ async function handle(message: ToTrainer): Promise<void> {
 
 async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes: ports, ...job }: Message<"START">): Promise<void> {
   const modules = await Modules.load(spec, bytes);
-  const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports) : null;
+  const saved = file && (await decode(file));
+  const version = (saved ?? job.policy)?.version ?? 0;
+  const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports, version) : null;
   const other = prefer === "wasm" || compare ? null : pageGpu(modules, wgsl, prefer === "webgpu");
-  run = new Run(post, modules, { ...job, file: file && (await decode(file)) }, lanes, other, compare ? { every: compare, open: comparedGpu } : null);
+  run = new Run(post, modules, { ...job, file: saved }, lanes, other, compare ? { every: compare, open: comparedGpu } : null);
   for (const message of early.splice(0)) run.receive(message);
   await run.train();
   await save(run, "STOPPED");

@@ -29,7 +29,7 @@ from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
-from dshq_widget.learning.generator import seed_of
+from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import made
@@ -184,7 +184,7 @@ class GymGames:
         self.dropped = 0
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
-        obs, infos = self._call("reset", seed=seed_of(config.seed, version) >> 1 if version else config.seed)
+        obs, infos = self._call("reset", seed=seeds.apart(config.seed, version) >> 1 if version else config.seed)
         unlink_semaphores()
         self.obs, self.lives, self.mask = self._read(obs), self._lives(infos), self._mask(infos)
 

@@ -36,9 +36,13 @@ class Port {
 }
 
 async function start(...ports: Port[]): Promise<Lanes> {
+  return startFrom(0, ...ports);
+}
+
+async function startFrom(version: number, ...ports: Port[]): Promise<Lanes> {
   const modules = { spec: SPEC, memory: new Memory() } as unknown as Modules;
   const values = { ...VALUES, num_envs: LANES * ports.length };
-  return (await Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[]))!;
+  return (await Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[], version))!;
 }
 
 test("every rollout is played with the newest weights, when it is asked for", async () => {
@@ -49,6 +53,16 @@ test("every rollout is played with the newest weights, when it is asked for", as
     expect(samples.returns!.f32[0]).toBe(weight);
   }
   expect(port.played).toEqual([1, 2, 10]);
+});
+
+test("a run that continues plays with other random numbers", async () => {
+  const seeds: number[] = [];
+  for (const version of [0, 40, 41]) {
+    const ports = [new Port(), new Port()];
+    await startFrom(version, ...ports);
+    for (const { heard } of ports) if (heard[0]?.type === "LANE") seeds.push(heard[0].seed);
+  }
+  expect(new Set(seeds).size).toBe(6);
 });
 
 test("every thread hears what games are to be played", async () => {

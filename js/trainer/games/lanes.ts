@@ -49,8 +49,8 @@ export class Lanes implements Games {
     this.samples = newSamples(modules.memory, shape, from);
   }
 
-  /** With a thread behind each of `ports`; null where one of them does not answer. */
-  static async start(modules: Modules, bytes: ModuleBytes, values: Values, ports: readonly MessagePort[]): Promise<Lanes | null> {
+  /** With a thread behind each of `ports`, for a run that continues from `version`; null where one of them does not answer. */
+  static async start(modules: Modules, bytes: ModuleBytes, values: Values, ports: readonly MessagePort[], version = 0): Promise<Lanes | null> {
     const settings = readSettings(values);
     const count = ports.length;
     const tiles = settings.num_envs / LANES;
@@ -59,7 +59,7 @@ export class Lanes implements Games {
       ports.map((port, k) => {
         const first = Math.floor((k * tiles) / count);
         const games = LANES * (Math.floor(((k + 1) * tiles) / count) - first);
-        const seed = (settings.seed * 1_000_003 + k * 7919 + 1) % 2 ** 32; // runtime/worker.py
+        const seed = (settings.seed * 1_000_003 + k * 7919 + Math.max(version - 1, 0) * 1_299_709 + 1) % 2 ** 32;
         return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed, first });
       }),
     );

@@ -15,7 +15,7 @@ from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import choose_device
-from dshq_widget.learning.generator import seed_of
+from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
 
@@ -60,7 +60,7 @@ def parts(place: Place, drill: CompiledDrill, config: TrainConfig, version: int)
     normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
     device = "cpu" if found == "cpu" else f"{found}:{place.local}"
     learner = JointPPO(spec, seed=config.seed, device=device, normalizer=normalizer)
-    seed = seed_of(config.seed, place.rank, version) if place.rank else config.seed
+    seed = seeds.apart(config.seed, place.rank, version) if place.rank else config.seed
     return learner, ResidentGames(drill, config.replace({"seed": seed}), learner)
 
 

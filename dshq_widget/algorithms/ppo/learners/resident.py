@@ -28,6 +28,7 @@ from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu.device import DEVICES, captured, own_network
 from dshq_widget.gpu.rollout import Rollout
+from dshq_widget.learning import seeds
 from dshq_widget.policy.network import PolicySpec
 
 PRECISIONS = ("f32", "tf32", "bf16")
@@ -48,7 +49,7 @@ MOST_GRAPHS = 8
 
 def order_seed(*parts: int) -> int:
     """Seed of the generator of minibatches' orders, apart from that of the games' actions, which is the run's seed."""
-    return int(np.random.SeedSequence([*parts, 0x0D3E]).generate_state(1)[0])
+    return seeds.apart(*parts, 0x0D3E)
 
 
 @contextmanager
