@@ -51,6 +51,7 @@ class Watch:
         self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
         self._write.setblocking(False)
         self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
         self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
         self._thread.start()
@@ -59,6 +60,7 @@ class Watch:
         """Restore the handlers that were there before."""
         self.held = True
         signal.set_wakeup_fd(self._fd_before)
+        sys.unraisablehook = self._unraisable
         for number, handler in self._before.items():
             signal.signal(number, handler)
         with contextlib.suppress(OSError):
@@ -70,6 +72,11 @@ class Watch:
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if not self.held:
             raise Interrupted(number)
+
+    def _unraised(self, lost: sys.UnraisableHookArgs) -> None:
+        """A stop that came while C called Python, as LLVM does, is lost there, and sent again (`_force`)."""
+        if not isinstance(lost.exc_value, Interrupted):
+            self._unraisable(lost)
 
     def _watch(self) -> None:
         while True:

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM end `dshq train` at any moment, say what was kept, and leave no process behind."""
 
+import ctypes
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dshq_widget.cli import interrupts
 from dshq_widget.policy import checkpoint
 from tests.harness.bars import recorded
 
@@ -168,3 +170,23 @@ def test_it_ends_while_the_champion_is_compared(tmp_path, after):
     assert end.left == []
     chosen = ((end.result or {}).get("saved") or {}).get("version", 3)  # where the comparison was done by then
     assert checkpoint.load(out).version in (3, chosen)
+
+
+def test_a_stop_that_is_lost_in_a_callback_of_c_says_nothing(monkeypatch):
+    """It is sent again; a real mistake there is still told."""
+    heard: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: heard.append(lost.exc_value))
+
+    def called(error: BaseException) -> None:
+        def fail() -> None:
+            raise error
+
+        ctypes.CFUNCTYPE(None)(fail)()
+
+    mistake = ValueError("a mistake")
+    with interrupts.watched():
+        called(interrupts.Interrupted(signal.SIGTERM))
+        called(mistake)
+    assert heard == [mistake]
+    called(mistake)
+    assert heard == [mistake] * 2, "the hook of before is back"

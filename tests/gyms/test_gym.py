@@ -218,7 +218,7 @@ def test_rewards_are_clipped_in_the_returns_deviations(scaled):
     normalizer = Normalizer(spec, rewards=scaled)
     learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=normalizer)
     if scaled:
-        normalizer.returns.add(np.zeros(1), np.full(1, 4.0), 1e9)
+        normalizer.returns.numbers[:] = (0, 4, 1e9)
         normalizer.restore(normalizer.state())
     games = GymGames(environment, config)
     samples = games.next(learner, config, 0).samples

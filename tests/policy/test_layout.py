@@ -99,7 +99,7 @@ def test_only_the_numbers_are_normalised():
     layout = Layout(((1, 6, 6),), 2)
     spec = PolicySpec((layout.features + 2, 8, 3), pictures=layout.pictures)
     normalizer, blob = Normalizer(spec, observations=True), spec.untrained(1)
-    normalizer.observations.add(np.array([50.0, -3]), np.array([4.0, 0.25]), 1e9)
+    normalizer.observations.numbers[:] = (50, -3, 4, 0.25, 1e9)
     environment = described(layout)
     *_, obs = row_of(layout, np.random.default_rng(0))
     obs[:, -2:] = obs[:, -2:] * [2, 0.5] + [50, -3]
