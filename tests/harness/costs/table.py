@@ -26,7 +26,7 @@ BUDGETS: dict[str, float] = {
     "kernels": 48,
     "learning": 20,
     "lessons": 50,
-    "page_training": 12,
+    "page_training": 20,
     "pixels": 5,
     "policy": 18,
     "project": 48,
