@@ -43,6 +43,6 @@ export default async function pageRun({ spec, learner, drill, values, file, upda
   const kinds = said.map(({ type }) => type);
   const metrics = said.filter((message) => message.type === "METRICS").at(-1);
   const league = said.filter((message) => message.type === "LEAGUE").at(-1);
-  const measured = said.filter((message) => message.type === "SCENES").at(-1);
+  const measured = said.find((message) => message.type === "SCENES");
   return { kinds, metrics, league, measured, file: Buffer.from(await encode(run.file())).toString("base64") };
 }

@@ -42,7 +42,6 @@ class TorchPPO:
         self.weights = torch.zeros(spec.floats, device=self.device, requires_grad=True)
         self._mask = torch.from_numpy(spec.mask()).to(self.device)
         self.load(spec.untrained(seed))
-        self.normalizer.fresh = True
 
     def forward(
         self, obs: torch.Tensor, mask: torch.Tensor | None = None, weights: torch.Tensor | None = None
