@@ -92,7 +92,7 @@ FEATURES = {
             "dshq_widget/cli/arguments.py": '"cuda": ',
             "dshq_widget/cli/doctor.py": r"\bgpu\b",
             "dshq_widget/algorithms/algorithm.py": '"cuda": ',
-            **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("spo", "gate", "dreamer")},
+            **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("spo", "gate")},
         },
     ),
     "dreamer": Feature(
@@ -150,7 +150,7 @@ FEATURES = {
             FACES: r"\bIN_PAGE\b",
             PACKAGED: r'^    "page": \(',
             "dshq_widget/algorithms/algorithm.py": '"page": ',
-            **{f"dshq_widget/algorithms/{name}/__init__.py": '"page": ' for name in ("spo", "gate", "dreamer")},
+            **{f"dshq_widget/algorithms/{name}/__init__.py": '"page": ' for name in ("spo", "gate")},
             "js/features/page.ts": r"\binPage\b",
             "js/build.mjs": r'"trainer", "worker\.ts"|^    trainer,$|The trainer\'s worker',
             "tools/tables.py": r"\btrainer_ts\b",
@@ -166,7 +166,7 @@ FEATURES = {
     "classroom": Feature(
         [
             *("dshq_widget/classroom", "tests/classroom", "docs/classroom", "js/match_replay.ts"),
-            *lesson("23_run_a_class_league", "league", ""),
+            *("tools/released.py", *lesson("23_run_a_class_league", "league", "")),
         ],
         {
             "pyproject.toml": r"dshq_widget\.classroom",

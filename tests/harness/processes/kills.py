@@ -68,8 +68,13 @@ def training(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
             assert len(began["workers"]) == 1
             for victim in ("learner", "rollout", "learner")[: kills - 1]:
                 time.sleep(dice.uniform(0.0, 0.5))
-                now, version = json.loads(asked("pids")), int(asked("version"))
-                pid = now["learner"] if victim == "learner" else now["workers"][0]
+
+                def alive(victim: str = victim) -> int | None:
+                    now = json.loads(asked("pids"))
+                    return now["learner"] if victim == "learner" else next(iter(now["workers"]), None)
+
+                until(alive, f"a {victim} to kill")  # the one before was killed a moment ago
+                pid, version = alive(), int(asked("version"))
 
                 def replaced(pid: int = pid, version: int = version) -> bool:
                     now = json.loads(asked("pids"))
