@@ -13,7 +13,7 @@ import { Gpu } from "./renderer/gpu";
 import type { Overlay } from "./renderer/scene";
 import { type Motion, Surface } from "./renderer/surface";
 import { button, control, h, setText } from "./ui/dom";
-import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
+import { detectTheme, reducedMotion, watchDensity, watchTheme } from "./ui/theme";
 
 interface Published {
   spec: DrillSpec;
@@ -142,7 +142,9 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     if (message.type === "CANVAS_LOST") surface = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
     if (message.type === "ERROR") setText(verdict, message.text);
   }
-  new ResizeObserver(() => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
+  const resize = () => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio);
+  new ResizeObserver(resize).observe(pitch);
+  watchDensity(resize, new AbortController().signal);
   watchTheme(() => {
     root.dataset.theme = detectTheme();
     surface.setTheme(detectTheme());

@@ -13,6 +13,7 @@ export interface Keyboard {
 /** Hands on the keys that `spec.keys` knows, and on Shift, as they go down and up, until `signal` ends. */
 export function listenToKeys(canvas: HTMLElement, keyboard: Keyboard, held: HeldKeys, signal: AbortSignal): void {
   const key = (event: KeyboardEvent, down: boolean) => {
+    if (event.key === "Meta" && !down) releaseAll(); // macOS tells of no key that went up while Cmd was down
     if (event.code === "Tab") return; // the way out for those who use no pointer
     if (event.code === "Escape") {
       if (down) giveBackKeys(canvas);

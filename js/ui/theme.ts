@@ -1,6 +1,7 @@
-/** Detects the light or dark theme: from the notebook (JupyterLab, VS Code, marimo, docs themes), else from the system. */
+/** Light or dark, less motion, pixels: what the notebook (JupyterLab, VS Code, marimo, docs themes), else the system, wants of a picture. */
 import type { Theme } from "../contract/protocol";
 
+/** The notebook's theme, else the system's. */
 export function detectTheme(): Theme {
   const { body, documentElement: html } = document;
   if (body.dataset.jpThemeLight) return body.dataset.jpThemeLight === "false" ? "dark" : "light";
@@ -21,6 +22,19 @@ export function watchTheme(changed: () => void, signal: AbortSignal): void {
     matchMedia(query).addEventListener("change", changed, { signal });
   }
   signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+}
+
+/** Calls `changed` whenever a CSS pixel gets another number of device pixels, as on another screen, until `signal` ends. */
+export function watchDensity(changed: () => void, signal: AbortSignal): void {
+  const listen = () => {
+    const now = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+    const other = () => {
+      listen();
+      changed();
+    };
+    now.addEventListener("change", other, { signal, once: true });
+  };
+  listen();
 }
 
 export function reducedMotion(): boolean {

@@ -9,7 +9,7 @@ import { type Keyboard, listenToKeys } from "../input/keyboard";
 import { listenToPointers } from "../input/pointers";
 import type { SessionEvents } from "../session/events";
 import { control, h } from "../ui/dom";
-import { reducedMotion } from "../ui/theme";
+import { reducedMotion, watchDensity } from "../ui/theme";
 import type { View } from "./view";
 
 export interface CanvasOptions {
@@ -120,10 +120,12 @@ export class MatchCanvas {
 
   private watchSize(): void {
     const { view, pitch } = this.options;
-    const resize = new ResizeObserver(() => {
+    const changed = () => {
       if (this.attached && pitch.clientWidth) this.send({ type: "RESIZE", ...this.address, ...this.size() });
-    });
+    };
+    const resize = new ResizeObserver(changed);
     resize.observe(pitch);
+    watchDensity(changed, view.signal); // on another screen the size stays, its pixels do not
     view.signal.addEventListener("abort", () => resize.disconnect(), { once: true });
   }
 

@@ -58,6 +58,14 @@ it("leaves Tab and the browser's own shortcuts alone", () => {
   expect(sent).toEqual([]);
 });
 
+it("lets go at the end of Cmd, during which macOS tells of no key that goes up; a key that is still down repeats", () => {
+  press("KeyW");
+  press("MetaLeft", "keydown", { key: "Meta", metaKey: true });
+  press("MetaLeft", "keyup", { key: "Meta" });
+  press("KeyW", "keydown", { repeat: true });
+  expect(sent.map(([, down]) => down)).toEqual([true, false, true]);
+});
+
 it("gives the keys back at Escape and lets go of what was held", () => {
   press("KeyW");
   press("Space");

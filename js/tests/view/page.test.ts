@@ -519,7 +519,7 @@ describe("views", () => {
       get matches() {
         return reduced && text.includes("reduced-motion");
       },
-      addEventListener: (_: string, changed: () => void) => told.add(changed),
+      addEventListener: (_: string, changed: () => void) => text.includes("prefers") && told.add(changed),
     });
     vi.stubGlobal("matchMedia", query);
     try {
@@ -537,6 +537,33 @@ describe("views", () => {
       await settle();
       expect(worker().of("THEME")).toHaveLength(sent);
     } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  it("get the pixels of the screen to which the window was moved", async () => {
+    end();
+    destroy();
+    const asked = new Map<string, () => void>();
+    const query = (text: string) => ({ matches: false, addEventListener: (_: string, changed: () => void) => asked.set(text, changed) });
+    vi.stubGlobal("matchMedia", query);
+    const density = vi.spyOn(globalThis, "devicePixelRatio", "get").mockReturnValue(1);
+    const wide = vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(600);
+    try {
+      open();
+      await settle();
+      for (const [before, now] of [
+        [1, 2],
+        [2, 1.5],
+      ] as const) {
+        density.mockReturnValue(now);
+        asked.get(`(resolution: ${before}dppx)`)!();
+        await settle();
+        expect(worker().of("RESIZE").at(-1)).toMatchObject({ view: 0, width: 600, dpi: now });
+      }
+    } finally {
+      wide.mockRestore();
+      density.mockRestore();
       vi.unstubAllGlobals();
     }
   });
