@@ -361,15 +361,14 @@ class Match(Page):
         recording = json.loads(gzip.decompress(match.replay))
         drill = rounds.drill_of(found.drill)
         shown = {"spec": drill.spec.to_json(), "javascript": drill.javascript, "recording": recording}
-        league = recording["league"]
-        sides = (first, second) if league["players"][0] == first.digest else (second, first)
+        turned = rounds.first_side(recording["league"]["game"])  # two entries may have one digest
         self.render(
             "match.html",
             match=match,
             round=found,
             first=first,
             second=second,
-            sides=sides,
+            sides=(second, first) if turned else (first, second),
             recording=recording,
             games=rounds.GAMES,
             published=json.dumps(shown).replace("<", "\\u003c"),

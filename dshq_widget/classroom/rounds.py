@@ -89,6 +89,11 @@ def featured(played: Matches) -> int:
     return min(decided, key=lambda k: int(played.length[k]), default=0)
 
 
+def first_side(game: int) -> int:
+    """The side that a block's first entry has in one of its games: they swap halfway."""
+    return int(game >= GAMES // 2)
+
+
 def recording_of(
     drill: CompiledDrill, played: Matches, game: int, seed: int, digests: tuple[str, str]
 ) -> dict[str, Any]:

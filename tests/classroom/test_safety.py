@@ -486,6 +486,31 @@ def test_equal_policies_are_marked(store):
     assert standings.as_csv(table).splitlines()[1].endswith(",bob")
 
 
+def test_a_match_of_equal_policies_says_who_has_which_side(store):
+    number = open_round(store, blocks=1)
+    one = admit(policy_bytes(0))
+    for name in ("ada", "bob"):
+        store.submit(number, name, one.version, one.step, one.digest, one.content)
+    store.close_round(number, rounds.anchors_of("ball", []))
+    drill, player = rounds.drill_of("ball"), rounds.player_of("ball", "ada", one.content)
+    found, games, winners = rounds.play_block(drill, [player, player], 1), {"ada": 15, "bob": 16}, []
+    while (job := store.next_job()) is not None:
+        game = games.get(job.second.name, 0) if job.first.anchor else 31
+        shown = rounds.recording_of(drill, found, game, 1, (job.first.digest, job.second.digest))
+        assert rounds.first_side(game) == found.side[game]
+        winners.append((job.id, game, shown["league"]["winner"], found.result[game]))
+        store.record(job, Outcome(8, 16, 8, gzip.compress(json.dumps(shown).encode())))
+    pairs = [("random", "ada"), ("random", "bob"), ("ada", "bob")]
+    with Service(store) as service:
+        ada = Person(service.port).log_in(store.issue_token("ada"))
+        for (match, game, winner, result), (first, second) in zip(winners, pairs, strict=True):
+            blue, orange = (first, second) if game < 16 else (second, first)
+            text = ada.get(f"/match/{match}")
+            assert f'"side-0">{blue}</span> is blue, <span class="side-1">{orange}</span> orange' in text
+            if winner >= 0:
+                assert f"{first if result > 0 else second} wins" in text
+
+
 def test_numbers_are_read_whole(store):
     with Service(store) as service:
         teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
