@@ -38,7 +38,9 @@ class Row:
     """One entry's standing."""
 
     rank: int
-    """1 is the best, of students among students; 0 where `ranked` is not."""
+    """1 is the best, of students among students; equal ratings share one, and the next ranks are left out; 0 where
+    `ranked` is not.
+    """
     place: int
     name: str
     anchor: bool
@@ -99,16 +101,19 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
     pinned = np.full(count, np.nan)
     pinned[:1] = BASE_ELO
     rating, half = elo.ratings(points, matches, pinned) if count else (pinned, pinned)
-    rows = []
-    rank = 0
+    rows: list[Row] = []
+    ranks: dict[tuple[bool, float], int] = {}
+    counted_in = 0
     idle = matches.sum(1) == 0
-    for entry in sorted(entries, key=lambda e: (idle[e.place], -round(rating[e.place], 6), e.place)):
+    strength = [(bool(idle[k]), -round(float(rating[k]), 6)) for k in range(count)]
+    for entry in sorted(entries, key=lambda e: (strength[e.place], e.place)):
         k = entry.place
         ranked = not (entry.anchor or entry.instructor)
-        rank += ranked
+        counted_in += ranked
+        rank = ranks.setdefault(strength[k], counted_in) if ranked else 0
         rows.append(
             Row(
-                rank if ranked else 0,
+                rank,
                 k,
                 entry.name,
                 entry.anchor,
