@@ -9,6 +9,7 @@ import dataclasses
 import gzip
 import http.client
 import json
+import logging
 import math
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
-from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.errors import LeagueError, Unavailable
 from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.round_html import RoundHtml, first_blocks
 from dshq_widget.classroom.sender import host_of, is_foreign
@@ -26,6 +27,7 @@ from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 
 T = TypeVar("T")
+log = logging.getLogger("dshq.league")
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "static"
 COOKIE = "dshq-league"
@@ -33,6 +35,13 @@ COOKIE_DAYS = 30
 MOST_BLOCKS = 32
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
+RETRY_SECONDS = 30
+"""After which a program may ask again where the database could not be used."""
+UNAVAILABLE = (
+    "The league cannot use its database now, and nothing was changed: try again in a minute, and tell your instructor "
+    "if it stays so"
+)
+"""The cause is in the log: it may name hosts and files."""
 STRICT = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
@@ -159,8 +168,11 @@ class Page(web.RequestHandler):
         error = kwargs.get("exc_info", (None, None))[1]
         text = error.reason if isinstance(error, web.HTTPError) and error.reason else ""
         if isinstance(error, LeagueError | CheckpointError):
-            self.set_status(422)
+            self.set_status(error.status if isinstance(error, LeagueError) else 422)
             text = str(error)
+        if isinstance(error, Unavailable):
+            self.set_header("Retry-After", str(RETRY_SECONDS))
+            self.current_user, text = None, UNAVAILABLE  # who it is stands in the database, too
         text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
             status_code, ""
         )
@@ -171,9 +183,16 @@ class Page(web.RequestHandler):
             self.render("error.html", text=text)
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        if not isinstance(
-            value, LeagueError | CheckpointError
-        ):  # wrong input gets an answer and is not logged as an error
+        """Wrong input gets an answer and is not logged, and what fails at every request is logged once."""
+        new = self.settings["logged"].new
+        if isinstance(value, web.HTTPError):
+            super().log_exception(typ, value, tb)
+        elif isinstance(value, Unavailable):
+            if new(str(value)):
+                log.error("%s", value)
+        elif isinstance(value, LeagueError | CheckpointError):
+            pass
+        elif new(f"{type(self).__name__} {typ.__name__} {value}"):
             super().log_exception(typ, value, tb)
 
     def number(self, name: str, low: int, high: int) -> int:
@@ -254,7 +273,7 @@ class Submit(Home):
         try:
             answer, said = await self.taken()
         except (LeagueError, CheckpointError) as error:
-            if self.wants_json:
+            if self.wants_json or isinstance(error, Unavailable):
                 raise
             self.set_status(422)
             await self.show(f"Not accepted: {error}.", good=False)

@@ -11,7 +11,8 @@ import time
 from dshq_kernels.network.layers import work
 from dshq_kernels.play.rollout import Player
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
-from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.errors import LeagueError, Unavailable
+from dshq_widget.classroom.once import Once
 from dshq_widget.classroom.rounds import GAMES, OtherRules, block_seed, check_rules, drill_of, played, player_of
 from dshq_widget.classroom.store import Job, Outcome, Store
 
@@ -19,10 +20,17 @@ IDLE_SECONDS = 0.5
 """How often the referee checks for a closed round."""
 RETRY_SECONDS = 60.0
 """How often blocks that failed are tried again once all others are played."""
+AWAY_SECONDS = 5.0
+"""How often the referee tries a database that cannot be used."""
 STOP_SECONDS = 10.0
 """How long a service that ends waits for the block that is being played."""
 
 log = logging.getLogger("dshq.league")
+
+
+def said(error: Exception) -> str:
+    """What the instructor reads of it."""
+    return str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
 
 
 def forfeit(costs: tuple[int, int]) -> Outcome:
@@ -63,7 +71,7 @@ class Referee:
             outcome = self._outcome(job)
         except Exception as error:
             self._tried = time.monotonic()
-            self.problem = str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
+            self.problem = said(error)
             if isinstance(error, OtherRules):
                 self._rounds.add(job.round.id)
             else:
@@ -133,15 +141,18 @@ class RefereeThread:
             self._thread.join()
 
     def _run(self) -> None:
-        referee = self._referee
+        referee, logged = self._referee, Once()
         while not self._over.is_set():
+            wait = IDLE_SECONDS
             try:
                 busy = referee.play_next()
                 self.problem = referee.problem
             except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
-                reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
-                if reported != self.problem:
-                    log.exception("could not play a block")
+                self.problem, busy = said(error), False
+                if isinstance(error, Unavailable):
+                    wait = AWAY_SECONDS
+                if logged.new(self.problem):
+                    log.error("a block is not played: %s", self.problem, exc_info=not isinstance(error, LeagueError))
             if not busy:
-                self._over.wait(IDLE_SECONDS)
+                self._over.wait(wait)
         referee.stop()

@@ -11,6 +11,7 @@ from tornado import web
 
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.once import Once
 from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
@@ -76,6 +77,7 @@ def application(
         limiter=Limiter(per_minute),
         recent=Recent(store),
         in_flight=InFlight(),
+        logged=Once(),
         referee=referee,
     )
 

@@ -22,7 +22,7 @@ import sqlalchemy as sql
 from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
 
 from dshq_widget.classroom import migrations
-from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.errors import LeagueError, Unavailable
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
@@ -158,7 +158,8 @@ def _token_hash(token: str) -> str:
 class Store:
     """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
 
-    Raises LeagueError if it cannot be opened. Every method is one transaction and may be called from any thread.
+    Raises LeagueError if it cannot be opened. Every method is one transaction and may be called from any thread; it
+    raises Unavailable, and has changed nothing, where the database cannot be used at the time.
     """
 
     def __init__(self, url: str) -> None:
@@ -172,6 +173,7 @@ class Store:
                 migrations.prepare(db, metadata)
         except (sql.exc.SQLAlchemyError, ImportError, OSError) as error:
             raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
+        event.listen(self.engine, "handle_error", _sentence)
         self._reading = self.engine.execution_options(reading=True)
         self._changes: collections.Counter[int] = collections.Counter()
 
@@ -539,6 +541,25 @@ def _without(url: str, text: str) -> str:
         return "it is no URL of SQLAlchemy's"
     text = " ".join(text.split())
     return text.replace(password, "***") if password else text
+
+
+def _sentence(context: Any) -> Unavailable | None:
+    """What the driver says of a disk that is full, a lock that is held, or a server that is away, as an error of the
+    league's; None for other errors, which stay what they are.
+    """
+    if not context.is_disconnect and not isinstance(context.sqlalchemy_exception, sql.exc.OperationalError):
+        return None
+    before = context.original_exception.__context__
+    while before is not None:  # SQLite has given a full transaction up by itself, and knows its savepoint no more
+        if isinstance(before, Unavailable):
+            return before
+        before = before.__context__
+    url = "" if context.engine is None else context.engine.url.render_as_string(hide_password=False)
+    said = _without(url, str(context.original_exception))[:300]
+    return Unavailable(
+        f"the league's database cannot be used now ({said}), and nothing was changed: make room on its disk, end what "
+        "holds it or start its server, and try again"
+    )
 
 
 def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:

@@ -1,0 +1,142 @@
+"""A league whose database cannot be used for a while, and one that meets the same problem again and again."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from sqlalchemy import event
+
+from dshq_widget.classroom import referee as referees
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.once import AWAY_SECONDS, MOST, Once
+from dshq_widget.classroom.referee import Referee, RefereeThread
+from dshq_widget.classroom.store import FINISHED, Anchor, Outcome, Store
+from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
+from tests.harness.processes.faults import until
+
+
+def impatient(folder: Path) -> Store:
+    """A store that waits a moment for another writer, not half a minute."""
+    store = Store(f"sqlite:///{folder}/league.db")
+    event.listen(store.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout=20"))
+    store.engine.dispose()
+    return store
+
+
+def held(folder: Path) -> sqlite3.Connection:
+    """Another program that writes, until it is closed."""
+    connection = sqlite3.connect(folder / "league.db", isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    return connection
+
+
+def test_a_database_that_is_held_or_full_is_answered_with_a_sentence(tmp_path: Path, caplog):
+    store = impatient(tmp_path)
+    number = open_round(store)
+    tokens = {name: store.issue_token(name, name == "prof") for name in ("ada", "prof")}
+    with Service(store) as service:
+        teacher = Person(service.port).log_in(tokens["prof"])
+        room = [1_000_000]
+        event.listen(
+            store.engine,
+            "begin",
+            lambda db: db.exec_driver_sql(f"PRAGMA max_page_count = {room[0]}"),
+            insert=True,
+        )
+
+        def refused(cause: str) -> None:
+            caplog.clear()
+            names = "\n".join(f"{k:0200}" for k in range(60))
+            for _ in range(2):
+                status, headers, text = teacher.fill_in("/teach/students", "/teach", names=names)
+                assert (status, headers["Retry-After"]) == (503, "30")
+                assert "cannot use its database now, and nothing was changed" in text
+            status, answer = send(service, tokens["ada"], policy_bytes(0, hidden=200))
+            assert status == 503 and "cannot use its database now" in answer["error"]
+            told = [line for line in caplog.records if line.name == "dshq.league"]
+            assert [line.getMessage().count(cause) for line in told] == [1]
+            assert "Traceback" not in caplog.text
+            assert "Rounds" in teacher.get("/") and "prof" not in store.names()
+
+        other = held(tmp_path)
+        refused("database is locked")
+        other.close()
+        room[0] = 1
+        refused("database or disk is full")
+        room[0] = 1_000_000
+        assert teacher.fill_in("/teach/students", "/teach", names="bob")[0] == 200
+        assert send(service, tokens["ada"], policy_bytes(0))[0] == 200 and store.received(number) == {"ada": 1}
+    store.close_connections()
+
+
+def test_a_database_that_is_away_is_said_on_every_page(tmp_path: Path):
+    """Whoever asks is looked up in it, too."""
+    store = impatient(tmp_path)
+    with Service(store) as service:
+        ada = Person(service.port).log_in(store.issue_token("ada"))
+
+        def away(*_) -> None:
+            raise sqlite3.OperationalError("server closed the connection unexpectedly")
+
+        event.listen(store.engine, "do_connect", lambda *given: away())
+        store.engine.dispose()
+        for path in ("/", "/student", "/round/1", "/login"):
+            status, _, text = ada.ask("GET", path)
+            assert status == 503 and "cannot use its database now" in text, path
+    store.close_connections()
+
+
+def test_a_problem_is_logged_once_as_long_as_it_lasts():
+    now = [0.0]
+    once = Once(lambda: now[0])
+    found = []
+    for step in (0.0, 60.0, AWAY_SECONDS, AWAY_SECONDS + 1):
+        now[0] += step
+        found.append(once.new("a"))
+    assert found == [True, False, False, True]
+    assert all(once.new(f"{k}") for k in range(MOST)) and once.new("a"), "no more are remembered"
+
+
+def test_a_page_that_fails_at_each_request_is_logged_once(tmp_path: Path, caplog):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    store.submit(number, "ada", 1, 1, "a1", b"")
+    store.close_round(number, [Anchor("random", "random")])
+    store.record(store.next_job(), Outcome(16, 0, 16, b"no gzip"))
+    assert store.round(number).state == FINISHED
+    with Service(store) as service:
+        ada = Person(service.port).log_in(store.issue_token("ada"))
+        assert [ada.ask("GET", f"/match/{store.results(number)[0].id}")[0] for _ in range(3)] == [500] * 3
+    assert caplog.text.count("Traceback") == 1
+    store.close_connections()
+
+
+class Broken(Referee):
+    """One of which two blocks fail each time, each in its own way."""
+
+    tries = 0
+
+    def _outcome(self, job):
+        self.tries += 1
+        raise LeagueError(f"block {job.block} of round {job.round.id} is broken")
+
+
+def test_a_block_that_fails_again_and_again_is_logged_once(tmp_path: Path, caplog, monkeypatch):
+    monkeypatch.setattr(referees, "RETRY_SECONDS", -1.0)
+    monkeypatch.setattr(referees, "IDLE_SECONDS", 0.001)
+    monkeypatch.setattr(referees, "Referee", Broken)
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store, blocks=2)
+    store.submit(number, "ada", 1, 1, "a1", b"")
+    store.close_round(number, [Anchor("random", "random")])
+    thread = RefereeThread(store, apart=False)
+    thread.start()
+    until(lambda: thread._referee.tries > 9)
+    assert "is broken" in thread.problem and "LeagueError" not in thread.problem
+    thread.stop()
+    lines = [line for line in caplog.records if line.name == "dshq.league"]
+    assert len(lines) == 2 and "Traceback" not in caplog.text
+    store.close_connections()
