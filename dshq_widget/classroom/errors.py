@@ -10,6 +10,12 @@ class LeagueError(ValueError):
     """Of the answer."""
 
 
+class NoSuchRound(LeagueError):
+    """There is no round of this number."""
+
+    status = 404
+
+
 class Unavailable(LeagueError):
     """The database cannot be used now: its disk is full, another program holds it, or its server is away."""
 

@@ -220,7 +220,9 @@ class Home(Page):
 
 @web.stream_request_body
 class Submit(Home):
-    """Accept a policy: from the form, or as the bare file from a program, which gets JSON."""
+    """Accept a policy: from the form, or as the bare file from a program, which gets JSON. Whoever only reads it gets
+    the list of rounds.
+    """
 
     receiving: str | None = None
     """The account whose upload this is, from when it is taken until its end."""
@@ -230,7 +232,7 @@ class Submit(Home):
         self.body: bytearray = bytearray()
         super().prepare()
         if self.request.method != "POST":
-            raise web.HTTPError(405)
+            return
         user = self.current_user
         if user is None:
             raise web.HTTPError(401, reason="Log in first, or send the header 'Authorization: token TOKEN'")
@@ -439,7 +441,8 @@ class Teach(Page):
     """The instructor's page: open and close rounds, withdraw an entry, create accounts, play again."""
 
     @web.authenticated
-    def get(self) -> None:
+    def get(self, deed: str = "") -> None:
+        """The page, also at the address of a deed, where a browser is after its form."""
         self.show()
 
     def show(self, **made: Any) -> None:
@@ -533,6 +536,9 @@ class Login(Page):
 
 class Logout(Page):
     """Forgets the cookie."""
+
+    def get(self) -> None:
+        self.redirect(self.url())
 
     def post(self) -> None:
         self.clear_cookie(COOKIE, path=self.settings["prefix"])

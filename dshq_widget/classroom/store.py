@@ -22,7 +22,7 @@ import sqlalchemy as sql
 from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
 
 from dshq_widget.classroom import migrations
-from dshq_widget.classroom.errors import LeagueError, Unavailable
+from dshq_widget.classroom.errors import LeagueError, NoSuchRound, Unavailable
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
@@ -281,7 +281,7 @@ class Store:
             return list(db.execute(select(rounds).order_by(rounds.c.id.desc())))
 
     def round(self, number: int) -> Any:
-        """One round; raises LeagueError if there is none."""
+        """One round; raises NoSuchRound if there is none."""
         with self._reading.connect() as db:
             return self._round(db, number)
 
@@ -289,7 +289,7 @@ class Store:
         query = select(rounds).where(rounds.c.id == number)
         found = db.execute(query.with_for_update() if lock else query).one_or_none()
         if found is None:
-            raise LeagueError(f"there is no round {number}")
+            raise NoSuchRound(f"there is no round {number}")
         return found
 
     def submit(

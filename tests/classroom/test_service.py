@@ -62,7 +62,7 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     assert "There are no rounds yet" in ada.get("/")
     for path in ("/teach", "/student?name=bob"):
         assert ada.ask("GET", path)[0] == 403, path
-    assert ada.ask("GET", "/round/9")[0] == 422 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
+    assert ada.ask("GET", "/round/9")[0] == 404 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
     assert ada.fill_in("/logout", "/")[0] == 302
     assert ada.ask("GET", "/")[0] == 302
 
@@ -78,6 +78,33 @@ def test_connections_are_counted_and_end_if_nobody_asks(store: Store, monkeypatc
         assert Person(service.port).ask("GET", "/login")[0] == 200
         for link in (*idle, more):
             link.close()
+
+
+def test_the_address_of_a_form_is_a_page(service: Service, store: Store):
+    """There a browser is after a form, and asks for it again by its address, a bookmark or the history."""
+    deeds = [f"/teach/{deed}" for deed in ("open", "close", "again", "students", "withdraw")]
+    teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
+    ada = Person(service.port).log_in(store.issue_token("ada"))
+    for path in deeds:
+        assert "Open a round" in teacher.get(path) and ada.ask("GET", path)[0] == 403
+        assert Person(service.port).ask("GET", path)[0] == 302
+    assert "There are no rounds yet" in ada.get("/submit") and Person(service.port).ask("GET", "/submit")[0] == 302
+    assert ada.ask("PUT", "/submit", b"")[0] in (403, 405)
+    status, headers, _ = ada.ask("GET", "/logout")
+    assert (status, headers["Location"]) == (302, "/") and "Rounds" in ada.get("/"), "nobody is logged out by a link"
+
+
+def test_a_round_that_is_not_there_is_not_found(service: Service, store: Store):
+    token = store.issue_token("ms frizzle", instructor=True)
+    teacher = Person(service.port).log_in(token)
+    for path in ("/round/9", "/round/9.csv", f"/round/9/{'0' * 64}.dshq", "/round/0", "/round/9?player=x"):
+        status, _, text = teacher.ask("GET", path)
+        assert status == 404 and "there is no round" in text, path
+    for path, page in (("/teach/close", "/teach"), ("/teach/again", "/teach"), ("/teach/withdraw", "/teach")):
+        assert teacher.fill_in(path, page, round=9, name="ada")[0] == 404, path
+    assert teacher.fill_in("/student", "/teach", round=9)[0] == 404
+    answer = Person(service.port).ask("GET", "/round/9", Authorization=f"token {token}")
+    assert answer[0] == 404 and json.loads(answer[2]) == {"error": "there is no round 9"}
 
 
 def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
