@@ -123,12 +123,15 @@ class LocalLeague:
 
     def table(self, number: int) -> standings.Table:
         """The standings of a round, so far."""
-        return standings.table(self.store.entries(number), self.store.results(number))
+        with self.store.one_moment():
+            entries, results = self.store.entries(number), self.store.results(number)
+        return standings.table(entries, results)
 
     def blocks(self, number: int) -> list[Block]:
         """The results behind the table."""
-        names = {entry.id: entry.name for entry in self.store.entries(number)}
-        rows = self.store.results(number)
+        with self.store.one_moment():
+            names = {entry.id: entry.name for entry in self.store.entries(number)}
+            rows = self.store.results(number)
         return [Block(r.id, names[r.first_id], names[r.second_id], r.wins, r.draws, r.losses) for r in rows]
 
     def replay(self, match: int) -> dict[str, Any]:

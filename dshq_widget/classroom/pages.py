@@ -64,8 +64,10 @@ that do not know the word do without.
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """A round's table, and what it was made of."""
+    """A round's table, and what it was made of, all of one moment."""
 
+    found: Any
+    """The round's row."""
     table: standings.Table
     html: RoundHtml
     progress: tuple[int, int]
@@ -73,10 +75,12 @@ class Standing:
     @classmethod
     def of(cls, store: Store, number: int, url: Callable[[str], str]) -> Standing:
         """Work it out: a tenth of a second for 300 students."""
-        entries, results = store.entries(number), store.results(number)
+        with store.one_moment():  # a block may be played, or an entry withdrawn, at any time
+            entries, results = store.entries(number), store.results(number)
+            found, progress = store.round(number), store.progress(number)
         table = standings.table(entries, results)
         blocks = first_blocks(results, {entry.id: entry.place for entry in entries})
-        return cls(table, RoundHtml(table, store.round(number), blocks, url), store.progress(number))
+        return cls(found, table, RoundHtml(table, found, blocks, url), progress)
 
 
 class Page(web.RequestHandler):
@@ -212,9 +216,10 @@ class Home(Page):
 
     async def show(self, said: str = "", good: bool = True) -> None:
         """The page, with a message about the last action."""
-        found = self.store.rounds()
+        with self.store.one_moment():
+            found = self.store.rounds()
+            received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
         progress = {row.id: await self.recent.of("progress", row, self.store.progress) for row in found}
-        received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
         self.render("home.html", rounds=found, progress=progress, received=received, said=said, good=good)
 
 
@@ -321,9 +326,8 @@ class Round(Page):
 
     @web.authenticated
     async def get(self, number: str) -> None:
-        found = self.store.round(int(number))
-        standing = await self.standing(found)
-        table = standing.table
+        standing = await self.standing(self.store.round(int(number)))
+        found, table = standing.found, standing.table
         if self.wants_json:
             rows = [{"rank": r.rank, "name": r.name, "anchor": r.anchor, "digest": r.digest} for r in table.rows]
             for row, r in zip(rows, table.rows, strict=True):
@@ -351,13 +355,13 @@ class RoundCsv(Page):
     @web.authenticated
     async def get(self, number: str) -> None:
         self.instructor()
-        found = self.store.round(int(number))
+        standing = await self.standing(self.store.round(int(number)))
+        found = standing.found
         if found.state != FINISHED:
             raise LeagueError(f"round {found.id} is not finished: its CSV is there when all blocks are played")
-        table = (await self.standing(found)).table
         self.set_header("Content-Type", "text/csv; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="round-{found.id}.csv"')
-        self.finish(standings.as_csv(table))
+        self.finish(standings.as_csv(standing.table))
 
 
 class Policy(Page):
@@ -417,12 +421,14 @@ class Student(Page):
         name = self.get_query_argument("name", self.current_user.name)
         if name != self.current_user.name:
             self.instructor()
-        history, entered, standing = self.store.history(name), self.store.entered(name), {}
+        with self.store.one_moment():
+            history, entered, all_rounds = self.store.history(name), self.store.entered(name), self.store.rounds()
+        standing = {}
         newest = {row.round_id: row for row in reversed(history)}  # only that one could be withdrawn
         withdrawn = {row.id for row in newest.values() if row.state != OPEN and row.round_id not in entered}
         mine = name == self.current_user.name
         waiting = {row.id for row in newest.values() if row.state == OPEN and mine}
-        for found in self.store.rounds():
+        for found in all_rounds:
             if found.id in newest and found.state == FINISHED:
                 table = (await self.standing(found)).table
                 students = sum(row.ranked for row in table.rows)

@@ -8,14 +8,16 @@ block, and a block that was played twice counts once.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import datetime
 import hashlib
 import json
 import os
 import secrets
+import threading
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sql
@@ -158,8 +160,8 @@ def _token_hash(token: str) -> str:
 class Store:
     """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
 
-    Raises LeagueError if it cannot be opened. Every method is one transaction and may be called from any thread; it
-    raises Unavailable, and has changed nothing, where the database cannot be used at the time.
+    Raises LeagueError if it cannot be opened. Every method is one transaction, of one moment, and may be called from
+    any thread; it raises Unavailable, and has changed nothing, where the database cannot be used at the time.
     """
 
     def __init__(self, url: str) -> None:
@@ -175,7 +177,26 @@ class Store:
             raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
         event.listen(self.engine, "handle_error", _sentence)
         self._reading = self.engine.execution_options(reading=True)
+        if self.engine.dialect.name == "postgresql":  # in SQLite all that one transaction reads is of one moment anyway
+            self._reading = self._reading.execution_options(isolation_level="REPEATABLE READ")
+        self._held = threading.local()
         self._changes: collections.Counter[int] = collections.Counter()
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """What this thread reads in the block is of one moment, whatever others write meanwhile. Nothing else may read
+        on the thread until its end: no `await` in the block.
+        """
+        with self._reading.connect() as db:
+            self._held.db = db
+            try:
+                yield
+            finally:
+                del self._held.db
+
+    def _read(self) -> contextlib.AbstractContextManager[sql.Connection]:
+        held: sql.Connection | None = getattr(self._held, "db", None)
+        return self._reading.connect() if held is None else contextlib.nullcontext(held)
 
     def close_connections(self) -> None:
         """Close the database; SQLite then writes its log back into its file."""
@@ -223,20 +244,20 @@ class Store:
 
     def whose(self, token: str) -> User | None:
         """The account of a token."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             query = select(accounts.c.name, accounts.c.instructor).where(accounts.c.token_hash == _token_hash(token))
             found = db.execute(query).one_or_none()
         return None if found is None else User(found.name, found.instructor)
 
     def has_instructor(self) -> bool:
         """Whether there is an instructor's token."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             query = select(accounts.c.id).where(accounts.c.instructor, accounts.c.token_hash.is_not(None))
             return db.scalar(query.limit(1)) is not None
 
     def names(self) -> list[str]:
         """All accounts except instructors'."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             query = select(accounts.c.name).where(~accounts.c.instructor).order_by(accounts.c.name)
             return list(db.scalars(query))
 
@@ -277,12 +298,12 @@ class Store:
 
     def rounds(self) -> list[Any]:
         """All rounds, newest first."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             return list(db.execute(select(rounds).order_by(rounds.c.id.desc())))
 
     def round(self, number: int) -> Any:
         """One round; raises NoSuchRound if there is none."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             return self._round(db, number)
 
     def _round(self, db: sql.Connection, number: int, lock: bool = False) -> Any:
@@ -387,7 +408,7 @@ class Store:
 
     def next_job(self, after: int = 0, without: Collection[int] = ()) -> Job | None:
         """The first block above the number `after` that is still to be played, of none of the rounds `without`."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             left = select(matches).where(~matches.c.played, matches.c.id > after)
             left = left.where(matches.c.round_id.not_in(list(without)))
             row = db.execute(left.order_by(matches.c.id).limit(1)).one_or_none()
@@ -441,31 +462,31 @@ class Store:
 
     def progress(self, number: int) -> tuple[int, int]:
         """Blocks of a round that were played, and all of them."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             query = select(matches.c.played, func.count()).where(matches.c.round_id == number)
             counts = {row[0]: row[1] for row in db.execute(query.group_by(matches.c.played))}
         return counts.get(True, 0), sum(counts.values())
 
     def entries(self, number: int) -> list[Any]:
         """A round's entries in their places."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             return list(db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place)))
 
     def entered(self, name: str) -> set[int]:
         """The rounds in which an account has an entry."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             return set(db.scalars(select(entries.c.round_id).where(entries.c.name == name, ~entries.c.anchor)))
 
     def results(self, number: int) -> list[Any]:
         """A round's blocks that were played, without their replays, in the order of their numbers."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             columns = [column for column in matches.c if column.name != "replay"]
             query = select(*columns).where(matches.c.round_id == number, matches.c.played)
             return list(db.execute(query.order_by(matches.c.id)))
 
     def match(self, number: int) -> tuple[Any, Any, Any, Any]:
         """A played block of a finished round: its row, round, first and second entry. Raises LeagueError for others."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             row = db.execute(select(matches).where(matches.c.id == number, matches.c.played)).one_or_none()
             found = None if row is None else self._round(db, row.round_id)
             if row is None or found is None or found.state != FINISHED:
@@ -483,12 +504,12 @@ class Store:
 
     def content(self, submission: int) -> bytes:
         """The policy of a submission, as a `.dshq` file."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             return db.execute(select(submissions.c.content).where(submissions.c.id == submission)).scalar_one()
 
     def published(self, number: int, digest: str) -> bytes:
         """An entry's policy in a finished round that publishes them; raises LeagueError for others."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             found = self._round(db, number)
             query = select(submissions.c.content).join(entries, entries.c.submission_id == submissions.c.id)
             query = query.where(entries.c.round_id == number, entries.c.digest == digest).limit(1)
@@ -499,7 +520,7 @@ class Store:
 
     def received(self, number: int) -> dict[str, int]:
         """Submissions to a round by account, in all."""
-        with self._reading.connect() as db:
+        with self._read() as db:
             query = select(accounts.c.name, func.count()).select_from(submissions.join(accounts))
             query = query.where(submissions.c.round_id == number).group_by(accounts.c.name)
             return {row[0]: row[1] for row in db.execute(query)}
@@ -508,7 +529,7 @@ class Store:
         """An account's newest submissions, the last one first, without their bytes but with the round's title and
         state; `MOST_SHOWN` at most.
         """
-        with self._reading.connect() as db:
+        with self._read() as db:
             columns = [column for column in submissions.c if column.name != "content"]
             query = select(*columns, rounds.c.title, rounds.c.state).select_from(
                 submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id)

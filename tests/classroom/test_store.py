@@ -13,6 +13,7 @@ pytest.importorskip("sqlalchemy")
 import sqlalchemy as sql
 
 from dshq_widget.classroom import store as stores
+from dshq_widget.classroom.pages import Standing
 from dshq_widget.classroom.store import (
     FINISHED,
     OPEN,
@@ -73,6 +74,37 @@ def test_a_block_counts_once(store: Store):
     assert store.round(number).state == FINISHED
     row, found, first, second = store.match(store.results(number)[0].id)
     assert (row.replay, found.id, first.name, second.name) == (b"replay", number, "random", "ada")
+
+
+class Hasty(Store):
+    """A store into which somebody writes just before the results of a round are read."""
+
+    def results(self, number):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(self.meanwhile, number).result()
+        return super().results(number)
+
+    def meanwhile(self, number):
+        self.withdraw(number, "bob")
+        while (job := self.next_job()) is not None:
+            self.record(job, Outcome(1, 1, 1, b""))
+
+
+def test_a_table_is_of_one_moment(database: str):
+    """An entry is withdrawn while it is read, and the last block is played."""
+    store = Hasty(database)
+    number = a_round(store)
+    for name in ("ada", "bob", "eve"):
+        send(store, number, name, name)
+    store.close_round(number, RANDOM)
+    found = Standing.of(store, number, str)
+    assert [row.name for row in found.table.rows] == ["random", "ada", "bob", "eve"]
+    assert (found.found.state, found.progress, found.table.matches.sum()) == (PLAYING, (0, 12), 0)
+    store.meanwhile = lambda number: None
+    found = Standing.of(store, number, str)
+    assert (found.found.state, found.progress, found.table.matches.sum()) == (FINISHED, (6, 6), 2 * 6 * 3)
+    assert {row.name for row in found.table.rows} == {"random", "ada", "eve"}
+    store.close_connections()
 
 
 def test_two_who_play_at_once_finish_a_round_together(store: Store):
