@@ -418,12 +418,14 @@ class Store:
             return Job(row.id, row.block, self._round(db, row.round_id), pair[row.first_id], pair[row.second_id])
 
     def record(self, job: Job, outcome: Outcome) -> bool:
-        """Write a block's result down, and finish its round with the last one; False where it was there already."""
+        """Write a block's result down, and finish its round with the last one; False where it was there already, or one
+        of its entries was withdrawn meanwhile.
+        """
         values = dataclasses.asdict(outcome)
         with self.engine.begin() as db:
             self._round(db, job.round.id, lock=True)
-            mine = matches.update().where(matches.c.id == job.id, ~matches.c.played)
-            if db.execute(mine.values(**values, played=True)).rowcount == 0:
+            mine = matches.c.id == job.id, matches.c.round_id == job.round.id  # SQLite gives numbers away again
+            if db.execute(matches.update().where(*mine, ~matches.c.played).values(**values, played=True)).rowcount == 0:
                 return False
             left = select(func.count()).where(matches.c.round_id == job.round.id, ~matches.c.played)
             if db.scalar(left) == 0:

@@ -76,6 +76,24 @@ def test_a_block_counts_once(store: Store):
     assert (row.replay, found.id, first.name, second.name) == (b"replay", number, "random", "ada")
 
 
+def test_a_result_that_comes_late_is_no_other_blocks(store: Store):
+    """SQLite gives the number of a row that is gone to the next one: an entry is withdrawn, and another round closed,
+    while one of its blocks is played.
+    """
+    number, later = a_round(store, blocks=1), a_round(store, blocks=1)
+    for k in (number, later):
+        for name in ("ada", "bob"):
+            send(store, k, name, f"{name} {k}")
+    store.close_round(number, RANDOM)
+    jobs = []
+    while (job := store.next_job(jobs[-1].id if jobs else 0)) is not None:
+        jobs.append(job)
+    store.withdraw(number, "bob")
+    store.close_round(later, RANDOM)
+    assert [store.record(job, Outcome(30, 1, 1, b"late")) for job in jobs] == [True, False, False]
+    assert store.progress(later) == (0, 3) and store.round(number).state == FINISHED
+
+
 class Hasty(Store):
     """A store into which somebody writes just before the results of a round are read."""
 
