@@ -385,6 +385,7 @@ class Match(Page):
         match, found, first, second = self.store.match(int(number))
         recording = json.loads(gzip.decompress(match.replay))
         drill = rounds.drill_of(found.drill)
+        ours = recording["rules_hash"] == drill.rules_hash  # else the page would end in another state, and say so
         shown = {"spec": drill.spec.to_json(), "javascript": drill.javascript, "recording": recording}
         turned = rounds.first_side(recording["league"]["game"])  # two entries may have one digest
         self.render(
@@ -396,7 +397,8 @@ class Match(Page):
             sides=(second, first) if turned else (first, second),
             recording=recording,
             games=rounds.GAMES,
-            published=json.dumps(shown).replace("<", "\\u003c"),
+            rules_now=drill.rules_hash,
+            published=json.dumps(shown).replace("<", "\\u003c") if ours else "",
         )
 
 
@@ -502,7 +504,7 @@ class Teach(Page):
     async def again(self) -> None:
         """Play a closed round again, as a new one with new seeds."""
         found = self.store.round(self.number("round", 1, 10**9 - 1))
-        rounds.check_rules(found)
+        rounds.check_rules(found, self.store.entries(found.id))
         number = await self.change(self.store.rerun, found.id)
         self.redirect(self.url(f"round/{number}"))
 

@@ -88,7 +88,7 @@ class Referee:
             self._apart.stop()
 
     def _outcome(self, job: Job) -> Outcome:
-        check_rules(job.round)
+        check_rules(job.round, (job.first, job.second))
         drill = drill_of(job.round.drill)
         digests = (job.first.digest, job.second.digest)
         seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)

@@ -25,7 +25,7 @@ GAMES = 32
 
 
 class OtherRules(LeagueError):
-    """A round was opened with other rules of its drill, so none of its blocks can be played."""
+    """A round was opened with other rules of its drill, or has other anchors, so its blocks cannot be played."""
 
 
 def league_drills() -> tuple[str, ...]:
@@ -41,14 +41,22 @@ def drill_of(name: str) -> CompiledDrill:
     return compiled(name)
 
 
-def check_rules(found: Any) -> None:
-    """Raise OtherRules where the round whose row is `found` was opened by a release with other rules of its drill."""
+def check_rules(found: Any, entries: Sequence[Any] = ()) -> None:
+    """Raise OtherRules where the round whose row is `found` was opened by a release with other rules of its drill, or
+    an anchor among its `entries` was another player in the release that closed it.
+    """
     drill = drill_of(found.drill)
     if drill.rules_hash != found.rules_hash:
         raise OtherRules(
             f"round {found.id} was opened with different rules of {drill.name!r} ({found.rules_hash}, "
             f"now {drill.rules_hash}): finish it with the release that opened it, or open a new one"
         )
+    for entry in entries:
+        if entry.anchor and (now := _anchor_digest(drill.name, entry.name)) != entry.digest:
+            raise OtherRules(
+                f"round {found.id} was closed with another anchor {entry.name!r} ({entry.digest[:12]}, now "
+                f"{now[:12] or 'none'}): finish it with the release that closed it, or open a new one"
+            )
 
 
 def anchor_names(drill: str) -> tuple[str, ...]:
@@ -62,9 +70,15 @@ def anchors_of(drill: str, names: Sequence[str]) -> list[Anchor]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise LeagueError(f"{unknown[0][:40]!r} is not an anchor of {drill!r}: choose from {', '.join(known)}")
-    rungs = ladder.rungs(drill)
-    chosen = [name for name in known if name in names or name == known[0]]
-    return [Anchor(n, digest(checkpoint.load(f"{drill}:{n}")) if n in rungs else n) for n in chosen]
+    return [Anchor(n, _anchor_digest(drill, n)) for n in known if n in names or n == known[0]]
+
+
+@functools.cache
+def _anchor_digest(drill: str, name: str) -> str:
+    """What tells an anchor from others: of a rung the digest of its network, of a script its name; "" for none."""
+    if name in ladder.rungs(drill):
+        return digest(checkpoint.load(f"{drill}:{name}"))
+    return name if name in anchor_names(drill) else ""
 
 
 def digest(saved: checkpoint.Checkpoint) -> str:

@@ -1,5 +1,7 @@
 """A league whose database cannot be used for a while, and one that meets the same problem again and again."""
 
+import gzip
+import json
 import sqlite3
 from pathlib import Path
 
@@ -10,11 +12,12 @@ pytest.importorskip("sqlalchemy")
 from sqlalchemy import event
 
 from dshq_widget.classroom import referee as referees
+from dshq_widget.classroom import rounds
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.once import AWAY_SECONDS, MOST, Once
 from dshq_widget.classroom.referee import Referee, RefereeThread
 from dshq_widget.classroom.store import FINISHED, Anchor, Outcome, Store
-from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
+from tests.harness.class_league import Person, Service, open_round, policy, policy_bytes, send
 from tests.harness.processes.faults import until
 
 
@@ -139,4 +142,44 @@ def test_a_block_that_fails_again_and_again_is_logged_once(tmp_path: Path, caplo
     thread.stop()
     lines = [line for line in caplog.records if line.name == "dshq.league"]
     assert len(lines) == 2 and "Traceback" not in caplog.text
+    store.close_connections()
+
+
+def test_an_anchor_of_another_release_does_not_play_under_its_name(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(referees, "RETRY_SECONDS", 1e9)
+    anchors = rounds.anchors_of("ball", ["bronze"])
+    for k, changed in enumerate((Anchor("bronze", "0" * 64), Anchor("sweeper", "sweeper"), anchors[1])):
+        store = Store(f"sqlite:///{tmp_path}/{k}.db")
+        number = open_round(store, anchors=["random", changed.name])
+        store.submit(number, "ada", 1, 1, rounds.digest(policy(0)), policy_bytes(0))
+        store.close_round(number, [anchors[0], changed])
+        referee = Referee(store)
+        if k < 2:
+            with pytest.raises(LeagueError, match=f"closed with another anchor '{changed.name}'.*open a new one"):
+                while referee.play_next():
+                    pass
+            assert changed.name in referee.problem and store.round(number).state != FINISHED
+            with Service(store) as service:
+                teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+                status, _, text = teacher.fill_in("/teach/again", "/teach", round=number)
+                assert status == 422 and "was closed with another anchor" in text
+        else:
+            assert referee.play_next()
+        store.close_connections()
+
+
+def test_a_match_of_other_rules_is_not_shown_as_a_wrong_one(tmp_path: Path):
+    """The page would play it by the rules of this release, and say that its end is not the published one."""
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    store.submit(number, "ada", 1, 1, rounds.digest(policy(0)), policy_bytes(0))
+    store.close_round(number, rounds.anchors_of("ball", []))
+    job = store.next_job()
+    shown = json.loads(gzip.decompress(Referee(store)._outcome(job).replay))
+    shown["rules_hash"] = "0" * 16
+    store.record(job, Outcome(16, 0, 16, gzip.compress(json.dumps(shown).encode())))
+    with Service(store) as service:
+        text = Person(service.port).log_in(store.issue_token("ada")).get(f"/match/{job.id}")
+    assert "was played by other rules of ball (0000000000000000, now " in text and "match_replay.js" not in text
+    assert "Save replay" in text
     store.close_connections()
