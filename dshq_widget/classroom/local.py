@@ -85,7 +85,7 @@ class LocalLeague:
 
     def open_round(self, title: str, drill: str, anchors: Sequence[str] = (), blocks: int = 1) -> int:
         """Open a round that is published in full when finished; returns its number. Raises LeagueError for a drill of
-        one side, unknown anchors or a bad title.
+        one side, unknown anchors, a bad title, or blocks that are not 1 to 32.
         """
         chosen = [anchor.name for anchor in rounds.anchors_of(drill, anchors)]
         return self.store.open_round(title, drill, rounds.drill_of(drill).rules_hash, chosen, blocks, publish=True)

@@ -22,7 +22,7 @@ from dshq_widget.classroom.errors import LeagueError, Unavailable
 from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.round_html import RoundHtml, first_blocks
 from dshq_widget.classroom.sender import host_of, is_foreign
-from dshq_widget.classroom.store import FINISHED, OPEN, Store, User, commitment
+from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, Store, User, commitment
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 
@@ -32,7 +32,6 @@ HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "static"
 COOKIE = "dshq-league"
 COOKIE_DAYS = 30
-MOST_BLOCKS = 32
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
 RETRY_SECONDS = 30
@@ -459,7 +458,7 @@ class Teach(Page):
         drills = {name: rounds.anchor_names(name) for name in rounds.league_drills()}
         problem = self.settings["referee"].problem if self.settings["referee"] else ""
         more = {"rounds": self.store.rounds(), "names": self.store.names(), "problem": problem, "tokens": [], **made}
-        self.render("teach.html", drills=drills, games=rounds.GAMES, **more)
+        self.render("teach.html", drills=drills, games=rounds.GAMES, most_blocks=MOST_BLOCKS, **more)
 
     @web.authenticated
     async def post(self, deed: str) -> None:

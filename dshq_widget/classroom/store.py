@@ -29,6 +29,8 @@ from dshq_widget.classroom.errors import LeagueError, NoSuchRound, Unavailable
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
 LONGEST_NAME, LONGEST_TITLE = 255, 80
+MOST_BLOCKS = 32
+"""Of each pair in a round."""
 MOST_SUBMISSIONS, MOST_SHOWN = 1000, 200
 """Of an account: for a round, and on its page, which one thread draws for everybody."""
 SECRET_BYTES = 16
@@ -283,9 +285,13 @@ class Store:
     def open_round(
         self, title: str, drill: str, rules_hash: str, anchors: Sequence[str], blocks: int, publish: bool
     ) -> int:
-        """Open a round; returns its number. Raises LeagueError for a title that is empty or too long."""
+        """Open a round; returns its number. Raises LeagueError for a title that is empty or too long, and for blocks
+        that are not 1 to `MOST_BLOCKS`: a round without any would never end.
+        """
         if not title.strip() or len(title) > LONGEST_TITLE:
             raise LeagueError(f"a title must have 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
+        if type(blocks) is not int or not 1 <= blocks <= MOST_BLOCKS:
+            raise LeagueError(f"blocks must be a whole number from 1 to {MOST_BLOCKS}, got {repr(blocks)[:20]}")
         row: dict[str, Any] = {
             "title": title.strip(),
             "drill": drill,

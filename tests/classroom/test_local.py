@@ -42,6 +42,9 @@ def test_what_an_instructor_is_told():
     with LocalLeague() as league:
         with pytest.raises(LeagueError, match="two sides"):
             league.open_round("Cup", "cartpole")
+        for blocks in (0, -1, 33, 10**30, 1.5, True, "2"):
+            with pytest.raises(LeagueError, match="blocks must be a whole number from 1 to 32, got"):
+                league.open_round("Cup", "ball", blocks=blocks)
         number = league.open_round("Cup", "ball")
         with pytest.raises(LeagueError, match="nobody has sent"):
             league.close_round(number)
