@@ -15,6 +15,7 @@ from sqlalchemy import text
 from dshq_widget.classroom.errors import LeagueError
 
 KEY = "schema"
+NO_LEAGUE = "no league is in it: check the address, or start a new league there with `dshq league serve --db`"
 
 
 def _drop_replaced(db: sql.Connection) -> None:
@@ -37,11 +38,13 @@ SCHEMA = len(MIGRATIONS)
 """Of the tables in store.py."""
 
 
-def prepare(db: sql.Connection, tables: sql.MetaData) -> None:
-    """Make a database, new or of an earlier release, this release's. Raises LeagueError for one of a newer release, and
-    changes nothing.
+def prepare(db: sql.Connection, tables: sql.MetaData, create: bool = True) -> None:
+    """Make a database, new or of an earlier release, this release's. Raises LeagueError for one of a newer release, or
+    a new one that is not to be created, and changes nothing.
     """
     if not sql.inspect(db).has_table("settings"):
+        if not create:
+            raise LeagueError(NO_LEAGUE)
         tables.create_all(db)
         db.execute(text("INSERT INTO settings (key, value) VALUES (:key, :value)"), {"key": KEY, "value": str(SCHEMA)})
         return

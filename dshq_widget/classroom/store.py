@@ -162,19 +162,26 @@ def _token_hash(token: str) -> str:
 class Store:
     """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
 
-    Raises LeagueError if it cannot be opened. Every method is one transaction, of one moment, and may be called from
-    any thread; it raises Unavailable, and has changed nothing, where the database cannot be used at the time.
+    Raises LeagueError if it cannot be opened, or with `create=False` if no league is in it. Every method is one
+    transaction, of one moment, and may be called from any thread; it raises Unavailable, and has changed nothing, where
+    the database cannot be used at the time.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, create: bool = True) -> None:
         try:
             self.engine = sql.create_engine(url)
-            _create_private(self.engine.url)
+            if create:
+                _create_private(self.engine.url)
+            elif _is_missing(self.engine.url):
+                raise LeagueError(migrations.NO_LEAGUE)
             if self.engine.dialect.name == "sqlite":
                 event.listen(self.engine, "connect", _prepare_sqlite)
                 event.listen(self.engine, "begin", _begin_sqlite)
             with self.engine.begin() as db:
-                migrations.prepare(db, metadata)
+                migrations.prepare(db, metadata, create)
+        except LeagueError as error:
+            self.engine.dispose()
+            raise type(error)(f"cannot use the database {_shown(url)!r}: {error}") from None
         except (sql.exc.SQLAlchemyError, ImportError, OSError) as error:
             raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
         event.listen(self.engine, "handle_error", _sentence)
@@ -544,6 +551,12 @@ class Store:
             )
             newest = query.where(accounts.c.name == name).order_by(submissions.c.id.desc())
             return list(db.execute(newest.limit(MOST_SHOWN)))
+
+
+def _is_missing(url: sql.URL) -> bool:
+    """Whether SQLite would create the file."""
+    named = url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:"
+    return bool(named) and not os.path.isfile(url.database or "")
 
 
 def _create_private(url: sql.URL) -> None:

@@ -103,7 +103,9 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
         with outputs.extra("classroom"):
             from dshq_widget.classroom.store import Store
 
-            token = Store(options.db).issue_token(options.replay[0], instructor=True)
+            store = Store(options.db, create=False)  # a name that is mistyped is no new league
+            token = store.issue_token(options.replay[0], instructor=True)
+            store.close_connections()
         if not options.json:
             print(token)
         return {"name": options.replay[0], "token": token}

@@ -409,6 +409,7 @@ def test_no_error_shows_the_databases_password():
 
 def test_a_token_is_made_anew_on_the_command_line(tmp_path, capsys):
     url = f"sqlite:///{tmp_path}/league.db"
+    Store(url).close_connections()
     assert main.main(["league", "token", "prof", "--db", url]) == 0
     token = capsys.readouterr().out.strip()
     store = Store(url)
@@ -417,9 +418,20 @@ def test_a_token_is_made_anew_on_the_command_line(tmp_path, capsys):
     assert main.main(["league", "token", "--db", url]) == 2
 
 
+def test_a_token_makes_no_new_database(tmp_path, capsys):
+    """A mistyped address would get a league of its own, and the token would open nothing."""
+    (tmp_path / "empty.db").touch()
+    for name in ("typo.db", "empty.db"):
+        assert main.main(["league", "token", "prof", "--db", f"sqlite:///{tmp_path}/{name}"]) == 2
+        said = capsys.readouterr().err
+        assert f"{name}': no league is in it: check the address, or start a new league there" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.db"], "no file, and no log beside it"
+
+
 def test_the_database_comes_from_the_environment(tmp_path, capsys, monkeypatch):
     """Where other users of the machine do not see its password."""
     monkeypatch.setenv("DSHQ_LEAGUE_DB", f"sqlite:///{tmp_path}/own.db")
+    Store(f"sqlite:///{tmp_path}/own.db").close_connections()
     assert main.main(["league", "token", "prof"]) == 0
     store = Store(f"sqlite:///{tmp_path}/own.db")
     assert store.whose(capsys.readouterr().out.strip()).instructor
