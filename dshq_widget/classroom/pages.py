@@ -11,6 +11,7 @@ import http.client
 import json
 import logging
 import math
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +42,10 @@ UNAVAILABLE = (
     "if it stays so"
 )
 """The cause is in the log: it may name hosts and files."""
+LOCAL = re.compile(r"/(?:[!#-.0-\[\]-~][!#-\[\]-~]*)?")
+"""A path on this host: ASCII as browsers send it, without the second slash, or what they take for one, at its beginning
+that would make the next word a host.
+"""
 STRICT = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
@@ -524,21 +529,31 @@ class Teach(Page):
 
 
 class Login(Page):
-    """Log in with a token and keep it in a cookie."""
+    """Log in with a token and keep it in a cookie; then the page that was asked for, where it is one of the league."""
 
     def get(self) -> None:
-        self.render("login.html", said="")
+        self.show()
+
+    def show(self, said: str = "") -> None:
+        """The form, with a message about the last attempt."""
+        self.render("login.html", said=said, after=self.after())
+
+    def after(self) -> str:
+        """The path of the page that was asked for, else of the front page."""
+        path = self.get_argument("next", "", strip=False)
+        own = path.startswith(self.settings["prefix"]) and LOCAL.fullmatch(path)
+        return path if own else self.url()
 
     def post(self) -> None:
         token = self.get_body_argument("token", "")
         if self.store.whose(token) is None:
             self.set_status(401)
-            self.render("login.html", said="This token is unknown or was replaced by a newer one.")
+            self.show("This token is unknown or was replaced by a newer one.")
             return
         secure = self.public_url().startswith("https:")
         how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
         self.set_signed_cookie(COOKIE, token, expires_days=COOKIE_DAYS, **how)
-        self.redirect(self.url())
+        self.redirect(self.after())
 
 
 class Logout(Page):

@@ -1,5 +1,6 @@
 """The league's pages: who may do what, what is refused before it is read, names as text, many at once, kill -9."""
 
+import html
 import http.client
 import json
 import os
@@ -65,6 +66,39 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     assert ada.ask("GET", "/round/9")[0] == 404 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
     assert ada.fill_in("/logout", "/")[0] == 302
     assert ada.ask("GET", "/")[0] == 302
+
+
+def test_a_link_is_followed_after_the_login_and_only_to_the_leagues_own_pages(store: Store):
+    number, token = open_round(store), store.issue_token("ada")
+    asked = f"/l/round/{number}?player=a%20b&x=%26"
+    with Service(store, prefix="/l/") as service:
+        stranger = Person(service.port)
+        login = stranger.ask("GET", asked)[1]["Location"]
+        text = stranger.get(login)
+        there = html.unescape(re.search(r'name="next" value="([^"]+)"', text)[1])
+        status, _, text = stranger.fill_in("/l/login", login, token="guess", next=there)
+        assert status == 401 and re.search(r'name="next" value="([^"]+)"', text)[1] == html.escape(asked)
+        status, headers, _ = stranger.fill_in("/l/login", login, token=token, next=there)
+        assert (status, headers["Location"]) == (302, asked)
+        elsewhere = ("https://evil.example/", "//evil.example", "/other", "/l/\r\nX: y", "/l/ x", "/l/\u00e9", "x", "")
+        for place in elsewhere:
+            status, headers, _ = stranger.fill_in("/l/login", login, token=token, next=place)
+            assert (status, headers["Location"]) == (302, "/l/"), place
+    with Service(store) as service:
+        stranger = Person(service.port)
+        for place in (
+            "//evil.example",
+            "/\\evil.example",
+            "/\t/evil.example",
+            " //evil.example",
+            "\\/evil.example",
+            "/" * 9,
+        ):
+            status, headers, _ = stranger.fill_in("/login", "/login", token=token, next=place)
+            assert (status, headers["Location"]) == (302, "/"), place
+        for place in ("/", "/teach", f"/round/{number}#x", "/student?name=a//b"):
+            status, headers, _ = stranger.fill_in("/login", "/login", token=token, next=place)
+            assert (status, headers["Location"]) == (302, place), place
 
 
 def test_connections_are_counted_and_end_if_nobody_asks(store: Store, monkeypatch: pytest.MonkeyPatch):
