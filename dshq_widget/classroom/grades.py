@@ -141,7 +141,7 @@ def as_csv(grades: Grades) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    titles = [f"{name} (of {most:g})" for name, most in grades.most.items()]
+    titles = [plain(f"{name} (of {most:g})") for name, most in grades.most.items()]
     writer.writerow([*ROSTER, *titles, f"total (of {sum(grades.most.values()):g})"])
     for student in grades.students:
         mine = [grades.points.get((student.id, name)) for name in grades.most]

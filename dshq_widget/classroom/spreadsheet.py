@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+FORMULA = re.compile('(^|[;\t])(?=[ "]*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])')
+"""Where one would begin, also in full width. A spreadsheet of a country that writes 0,5 takes the semicolon to divide
+cells, or a tab, whatever quotes stand around.
+"""
+
 
 def plain(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would take it for a formula (OWASP, "CSV
+    """The text, with an apostrophe wherever a spreadsheet would take what follows for a formula (OWASP, "CSV
     Injection").
     """
-    return f"'{text}" if text[:1] in tuple("=+-@\t\r") else text
+    return FORMULA.sub(r"\1'", text)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dshq_widget.classroom.grades import GradesError, as_csv, matched, read_roster, read_scores
+from dshq_widget.classroom.spreadsheet import plain
 from dshq_widget.cli.main import main
 
 EXPORT = (
@@ -47,6 +48,16 @@ def test_one_row_for_each_student_of_the_roster(tmp_path: Path):
     left_out, absent = found.remarks()
     assert left_out.startswith("In the scores but not in the roster: eve. Their scores are left out")
     assert absent == "In the roster but without a submission: =Cleo (cleo)."
+
+
+def test_no_cell_is_a_formula(tmp_path: Path):
+    """Neither where a comma divides cells nor where a semicolon does."""
+    names = {"=1": "'=1", "-1": "'-1", "@x": "'@x", "\uff1d1": "'\uff1d1", "a;=1": "a;'=1", 'a; "=1"': 'a;\' "=1"'}
+    names |= {"a;b": "a;b", "Anne-Marie": "Anne-Marie", "a=b": "a=b", "a, =1": "a, =1"}
+    assert {name: plain(name) for name in names} == names
+    roster, scores = files(tmp_path, scores=SCORES.replace("watch", "=watch").replace("experiment", "x;+experiment"))
+    titles = next(csv.reader(as_csv(matched(read_roster(roster), read_scores(scores))).splitlines()))
+    assert titles[3:5] == ["'=watch (of 10)", "x;'+experiment (of 20)"]
 
 
 def test_a_class_in_which_everybody_matches_has_no_remarks(tmp_path: Path):
