@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -112,7 +113,7 @@ def _spec(gym_id: str, env: gym.Env) -> EnvironmentSpec:
     plain = named.split(gym_id)[0]
     atari = bool(ATARI.match(plain))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)
-    known = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels)}
+    known = {"id": gym_id, "actions": dataclasses.replace(actions, dtype="float32").to_json(), "pixels": list(pixels)}
     if pictures:
         known["layout"] = [*map(list, pictures), layout.numbers]
     return EnvironmentSpec(

@@ -4,7 +4,8 @@ Discrete, MultiDiscrete and MultiBinary actions are *choices*: a softmax over th
 one distribution per number, each of two outputs:
 
 - `gaussian`: mean and log deviation, drawn without bounds, then clipped to -1..1 and stretched over the bounds; where
-  a number has none it is taken as it is. What was drawn, not what was clipped, is learned from.
+  a number has none, or they are too far apart, it is taken as it is. What was drawn, not what was clipped, is learned
+  from.
 - `beta`: alpha and beta, both above 1, on 0..1, stretched over the bounds. Chou, Maturana and Scherer, "Improving
   stochastic policy gradients in continuous control with deep reinforcement learning using the Beta distribution", 2017.
 
@@ -34,6 +35,10 @@ LOG_DEVIATIONS = (-5.0, 1.0)
 """Bounds of it (assumed)."""
 MOST_OPTIONS = 1 << 16
 """Of one choice, and the longest side of an action's shape; a policy file has no wider layer."""
+WIDEST = 1e30
+"""Bounds of a number that are further apart count as none: a share of the way between them says nothing, and in float32
+the way itself is infinite (assumed)."""
+FLOATS = ("float16", "float32", "float64")
 EDGE = 1e-6
 """Draws of a beta distribution stay this far from 0 and 1, where its density may be infinite."""
 
@@ -57,6 +62,8 @@ class Actions:
     low: tuple[float, ...] = ()
     """Bounds of each number of a box, flat; infinite where there is none."""
     high: tuple[float, ...] = ()
+    dtype: str = "float32"
+    """Of a box's numbers."""
 
     @classmethod
     def of(cls, space: Space[Any]) -> Actions:
@@ -71,7 +78,8 @@ class Actions:
             return cls("choices", (2,) * int(np.prod(space.shape)), shape=space.shape)
         if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
             low, high = (tuple(float(bound) for bound in bounds.ravel()) for bounds in (space.low, space.high))
-            return cls("box", shape=space.shape, low=low, high=high)
+            dtype = space.dtype.name if space.dtype.name in FLOATS else FLOATS[-1]
+            return cls("box", shape=space.shape, low=low, high=high, dtype=dtype)
         raise GymError(
             f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, got {space}: wrap the "
             "environment (gymnasium.wrappers.TransformAction)"
@@ -83,7 +91,7 @@ class Actions:
         try:
             sizes, shape = (tuple(values[key]) for key in ("sizes", "shape"))
             low, high = (tuple(float(bound) for bound in values[key]) for key in ("low", "high"))
-            found = cls(values["kind"], sizes, values["start"], shape, low, high)
+            found = cls(values["kind"], sizes, values["start"], shape, low, high, values.get("dtype", "float32"))
             wrong = found._wrong()
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             wrong = f"{error!r:.60}"
@@ -97,6 +105,8 @@ class Actions:
             return f"sizes and shape must be whole numbers from 1 to {MOST_OPTIONS}"
         if type(self.start) is not int or abs(self.start) > MOST_WHOLE:
             return "start must be a whole number"
+        if self.dtype not in FLOATS:
+            return f"dtype must be one of {', '.join(FLOATS)}"
         several = math.prod(self.shape)
         bounds = len(self.low) == len(self.high) == several and all(map(operator.le, self.low, self.high))
         fits = {
@@ -107,8 +117,10 @@ class Actions:
         return "" if fits.get(self.kind) else "its kind, sizes, shape and bounds do not fit one another"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; infinite bounds as text."""
+        """Plain JSON values; infinite bounds as text, and float32 is not said, as in older files."""
         values = dataclasses.asdict(self)
+        if self.dtype == "float32":
+            del values["dtype"]
         lists = {key: list(values[key]) for key in ("sizes", "shape")}
         return {**values, **lists, **{key: [_written(bound) for bound in values[key]] for key in ("low", "high")}}
 
@@ -119,8 +131,16 @@ class Actions:
 
     @property
     def bounded(self) -> NDArray[Any]:
-        """bool `[k]`: which numbers of a box have both bounds."""
-        return np.isfinite(self.low) & np.isfinite(self.high)
+        """bool `[k]`: which numbers of a box have both bounds, at most `WIDEST` apart."""
+        return np.fromiter((high - low <= WIDEST for low, high in zip(self.low, self.high, strict=True)), bool)
+
+    def bounds(self, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The smallest and the largest number of a box that this dtype has, `[k]` each."""
+        ends = np.array([self.low, self.high], np.float64)
+        most = np.finfo(dtype).max
+        low, high = np.clip(ends, -most, most).astype(dtype)
+        low = np.where(low < ends[0], np.nextafter(low, most, dtype=dtype), low)
+        return low, np.where(high > ends[1], np.nextafter(high, -most, dtype=dtype), high)
 
     def check(self, distribution: str) -> None:
         """Raises GymError if the distribution does not suit these actions."""
@@ -155,11 +175,14 @@ class Actions:
             return drawn[:, 0].astype(np.int64) + self.start
         if self.kind == "choices":
             return drawn.astype(np.int64).reshape(len(drawn), *self.shape)
-        low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)
+        low, high = (ends.astype(np.float64) for ends in self.bounds(self.dtype))
+        drawn = drawn.astype(np.float64)
         share = drawn if distribution == "beta" else (np.clip(drawn, -1, 1) + 1) / 2
-        with np.errstate(invalid="ignore"):  # inf - inf, which is not taken
-            stretched = low + share * (high - low)
-        return np.where(self.bounded, stretched, np.clip(drawn, low, high)).astype(np.float32).reshape(-1, *self.shape)
+        bounded = self.bounded
+        lowest = np.where(bounded, low, 0)
+        stretched = lowest + share * (np.where(bounded, high, 0) - lowest)
+        taken = np.clip(np.where(bounded, stretched, drawn), low, high)  # a sum may be rounded beyond a bound
+        return taken.astype(self.dtype).reshape(-1, *self.shape)
 
 
 def _written(bound: float) -> float | str:

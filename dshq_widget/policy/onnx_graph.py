@@ -258,14 +258,12 @@ def clipped(graph: Graph, x: str, low: float, high: float) -> str:
 def stretched(graph: Graph, drawn: str, share: str, actions: Actions) -> str:
     """`action` f32 `[batch, *shape]`: a share 0..1 of the way between the bounds, or what was drawn where one lacks."""
     bounded = actions.bounded
-    low, high = np.array(actions.low, np.float32), np.array(actions.high, np.float32)
-    span, lowest = (
-        np.where(bounded, values, 0) for values in (np.where(bounded, high, 0) - np.where(bounded, low, 0), low)
-    )
-    x = graph.add("Add", graph.add("Mul", share, graph.constant(span, np.float32)), graph.constant(lowest, np.float32))
+    low, high = actions.bounds(np.float32)
+    lowest = np.where(bounded, low, 0)
+    way = graph.constant(np.where(bounded, high, 0) - lowest, np.float32)
+    x = graph.add("Add", graph.add("Mul", share, way), graph.constant(lowest, np.float32))
     if not bounded.all():
-        inside = graph.add(
-            "Min", graph.add("Max", drawn, graph.constant(low, np.float32)), graph.constant(high, np.float32)
-        )
-        x = graph.add("Where", graph.constant(bounded, np.bool_), x, inside)
-    return graph.reshape(x, [-1, *actions.shape], out="action")
+        x = graph.add("Where", graph.constant(bounded, np.bool_), x, drawn)
+    inside = graph.add("Max", x, graph.constant(low, np.float32))  # a sum may be rounded beyond a bound
+    inside = graph.add("Min", inside, graph.constant(high, np.float32))
+    return graph.reshape(inside, [-1, *actions.shape], out="action")

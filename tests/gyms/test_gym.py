@@ -132,6 +132,9 @@ def test_a_discretes_first_option_has_its_own_number():
 
 
 def test_actions_survive_json():
+    assert "dtype" not in BOX.to_json(), "the hash of an environment's rules stays"
+    with pytest.raises(GymError, match="dtype must be one of"):
+        Actions.from_json({**BOX.to_json(), "dtype": "object"})
     for actions in (BOX, FREE, Actions.of(spaces.Discrete(4)), Actions.of(spaces.MultiBinary(3))):
         assert Actions.from_json(json.loads(json.dumps(actions.to_json()))) == actions
     with pytest.raises(GymError, match="damaged"):

@@ -51,6 +51,7 @@ DRILLS = {
 }
 BOUNDED = spaces.Box(np.array([-2, 0, -1], np.float32), np.array([2, 10, 5], np.float32))
 HALF = spaces.Box(np.array([-2, -np.inf, 0], np.float32), np.array([2, np.inf, np.inf], np.float32))
+WIDEST = spaces.Box(-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), (2,))
 ENVIRONMENTS = {
     "discrete": (spaces.Discrete(4, start=-1), "gaussian", ()),
     "multi-discrete": (spaces.MultiDiscrete(np.array([[2, 3], [4, 2]])), "gaussian", ()),
@@ -58,6 +59,7 @@ ENVIRONMENTS = {
     "gaussian": (BOUNDED, "gaussian", ()),
     "gaussian without bounds": (HALF, "gaussian", ()),
     "gaussian of a matrix": (spaces.Box(-1, 3, (2, 3), np.float32), "gaussian", ()),
+    "gaussian between the widest bounds": (WIDEST, "gaussian", ()),
     "beta": (BOUNDED, "beta", ()),
     "pixels": (spaces.Discrete(6), "gaussian", (4, 36, 44)),
     "pixels, gaussian": (BOUNDED, "gaussian", (1, 40, 40)),
