@@ -184,7 +184,19 @@ class PolicySpec:
 
     def fits(self, weights: np.ndarray) -> bool:
         """Whether flat weights fit this network: the right length, and zero between separate networks."""
-        return weights.shape == (self.floats,) and not (self.separate and weights[self.mask() == 0].any())
+        return not self.misfit(weights)
+
+    def misfit(self, weights: np.ndarray) -> str:
+        """Why flat weights do not fit this network, as wanted and got; "" if they do."""
+        if weights.shape != (self.floats,):
+            return f"layers {list(self.layers)} want {self.floats:,} weights in one row, got shape {weights.shape}"
+        between = weights[self.mask() == 0] if self.separate else weights[:0]
+        if not between.any():
+            return ""
+        return (
+            f"separate_value_net wants 0 for the {len(between):,} weights of layers {list(self.layers)} between the "
+            f"policy's half and the value's, got {np.count_nonzero(between):,} other numbers"
+        )
 
     def initial(self, rng: np.random.Generator) -> np.ndarray:
         """Fresh flat weights: orthogonal, biases zero."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,11 +11,16 @@ import numpy as np
 from dshq_kernels.network.layers import Grid, Pairs, Places, Weights, judge_pairs, look_ahead, mean_traits
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.network.places import judge_places, read_places
+from dshq_widget.contract.setting import parse_value
+from dshq_widget.contract.settings import FIELDS
 from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.policy.network import PolicySpec
 
 if TYPE_CHECKING:
     from dshq_widget.policy.torch_module import PolicyModule
+
+SEPARATE = "separate_value_net"
+"""The setting that says whether a network is two side by side."""
 
 
 class Policy:
@@ -86,12 +92,20 @@ class Policy:
 
     def to_torch(self) -> PolicyModule:
         """A module of PyTorch that computes the same (torch_module.py): logits and values of observations. Raises
-        MissingTorch.
+        MissingTorch, and ValueError for weights that are not of the network that `metadata` declares.
         """
         need_torch("Policy.to_torch")
         from dshq_widget.policy.torch_module import PolicyModule
 
-        return PolicyModule(self.spec, self.weights)
+        return PolicyModule(self.declared, self.weights)
+
+    @property
+    def declared(self) -> PolicySpec:
+        """The network as the settings in `metadata` say it is: of `separate_value_net`, two side by side. Raises
+        ValueError where the layers cannot be that.
+        """
+        own = self.metadata.get("config", {}).get(SEPARATE, False)
+        return dataclasses.replace(self.spec, separate=parse_value(SEPARATE, own, FIELDS[SEPARATE]))
 
     def with_torch(self, state: Mapping[str, Any]) -> Self:
         """The same policy with other weights, from a state dict with the names and shapes of `to_torch()`. Raises
@@ -100,7 +114,7 @@ class Policy:
         need_torch("Policy.with_torch")
         from dshq_widget.policy.torch_module import from_state
 
-        return self.with_weights(from_state(self.spec, state))
+        return self.with_weights(from_state(self.declared, state))
 
     @classmethod
     def from_torch(
@@ -117,13 +131,15 @@ class Policy:
         `metadata` says what it plays (`{"drill": "ball"}`). Raises ValueError for other layers, and MissingTorch.
         """
         need_torch("Policy.from_torch")
-        from dshq_widget.policy.torch_module import dense_layers, joined, side_by_side
+        from dshq_widget.policy.torch_module import dense_layers, halved, joined, side_by_side
 
-        made = side_by_side(state, critic, activation) if critic else joined(dense_layers(state), activation)
+        apart = critic is not None
+        spec, weights = side_by_side(state, critic, activation) if apart else joined(dense_layers(state), activation)
         said = dict(metadata or {})
-        if critic:
-            said["config"] = {**said.get("config", {}), "separate_value_net": True}
-        return Policy(made[0].layers, activation, made[1], said)
+        config = dict(said.get("config", {}))
+        if apart or config.get(SEPARATE):
+            said["config"] = config | {SEPARATE: apart or halved(spec, weights)}
+        return Policy(spec.layers, activation, weights, said)
 
     def with_weights(self, weights: np.ndarray) -> Self:
         """The same policy with other flat weights f32 `[spec.floats]`."""

@@ -13,6 +13,7 @@ The memory has one bias; a module has it in `bias_ih`, and `bias_hh` is zero.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -63,11 +64,15 @@ class PolicyModule(nn.Module):
     `forward` takes observations `[N, *shape]` as `spec.layout` has them: f32 `[N, n_obs]`, pictures uint8
     `[N, channels, height, width]`, or rows f32 of pictures and numbers. It gives logits f32 `[N, n_actions]` and values
     f32 `[N]`. With a memory it takes the state before them, too (zeros if it is left out), and gives the next one as a
-    third result.
+    third result. Weights between separate networks count as 0, whatever an optimiser does, and get no gradient.
+
+    Raises ValueError for weights that do not fit `spec`.
     """
 
     def __init__(self, spec: PolicySpec, weights: np.ndarray) -> None:
         super().__init__()
+        if wrong := spec.misfit(weights):
+            raise ValueError(f"{wrong}: set separate_value_net to false in metadata['config'], or zero them")
         self.spec = spec
         first, last = (len(spec.front.shapes) if spec.front else 0), -2 if spec.memory else -1
         sizes = shapes(spec.layers)
@@ -83,6 +88,9 @@ class PolicyModule(nn.Module):
         self.memory = nn.LSTMCell(sizes[-2][0] - spec.memory, spec.memory) if spec.memory else None
         self.out = nn.Linear(*sizes[-1])
         self.load_state_dict(to_state(spec, weights))
+        if spec.separate:
+            for k, (matrix, _) in enumerate(spec.split(spec.mask())):
+                self.register_buffer(f"learns_{k}", torch.from_numpy(matrix.copy()), persistent=False)
 
     def forward(self, obs: torch.Tensor, state: State | None = None) -> tuple[Any, ...]:
         """See the class; raises ValueError for a state where there is no memory."""
@@ -97,8 +105,11 @@ class PolicyModule(nn.Module):
             return x[:, :-1], x[:, -1], state
         if state is not None:
             raise ValueError("this policy has no memory: leave `state` out")
-        layers = [*self.front, *self.hidden, self.out]
-        x = outputs(self.spec, [(layer.weight.t(), layer.bias) for layer in layers], x)
+        layers: Any = [*self.front, *self.hidden, self.out]
+        parts = [(layer.weight.t(), layer.bias) for layer in layers]
+        if self.spec.separate:
+            parts = [(matrix * self.get_buffer(f"learns_{k}"), bias) for k, (matrix, bias) in enumerate(parts)]
+        x = outputs(self.spec, parts, x)
         return x[:, :-1], x[:, -1]
 
     def _filters(self) -> Layers:
@@ -131,7 +142,8 @@ def to_state(spec: PolicySpec, weights: np.ndarray) -> dict[str, torch.Tensor]:
 
 def from_state(spec: PolicySpec, state: Mapping[str, Any]) -> np.ndarray:
     """Flat weights f32 `[spec.floats]` of a state dict as `to_state` writes it; values are tensors or arrays. Raises
-    ValueError for names that lack or are unknown, other shapes, and numbers that are not finite.
+    ValueError for names that lack or are unknown, other shapes, numbers that are not finite, and weights between
+    separate networks.
     """
     given = {name: _array(name, value) for name, value in state.items()}
     weights = np.zeros(spec.floats, np.float32)
@@ -151,6 +163,8 @@ def from_state(spec: PolicySpec, state: Mapping[str, Any]) -> np.ndarray:
             bias[:] = given["memory.bias_ih"] + given["memory.bias_hh"]
         else:
             matrix[:], bias[:] = given[f"{name}.weight"].T, given[f"{name}.bias"]
+    if wrong := spec.misfit(weights):
+        raise ValueError(f"{wrong}: the module of to_torch() keeps them 0 where it is trained")
     return weights
 
 
@@ -210,6 +224,12 @@ def side_by_side(
             matrix[:] = weight.T
             (target[: len(bias)] if first else target[-len(bias) :])[:] = bias
     return spec, weights
+
+
+def halved(spec: PolicySpec, weights: np.ndarray) -> bool:
+    """Whether the network of one chain is two side by side, with nothing between them."""
+    even = all(n % 2 == 0 for n in spec.layers[1:-1])
+    return even and dataclasses.replace(spec, separate=True).fits(weights)
 
 
 def joined(layers: list[tuple[np.ndarray, np.ndarray]], activation: str = "tanh") -> tuple[PolicySpec, np.ndarray]:

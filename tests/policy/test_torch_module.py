@@ -1,5 +1,6 @@
 """A policy and torch's module of it compute the same, both ways, for every kind of network."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -107,6 +108,53 @@ def test_two_networks_made_elsewhere_become_one():
     same(actor(obs), logits)
     same(critic(obs)[:, 0], values)
     assert policy.spec.layers == (6, 16, 16, 4) and policy.metadata["drill"] == "mine"
+
+
+def apart(*, bandit: bool = False) -> Policy:
+    spec = dshq_widget.compile_drill(dshq_widget.drills.Bandit).spec
+    n_obs, n_actions = (spec.n_obs, spec.n_actions) if bandit else (6, 3)
+    actor, critic = chain(n_obs, 8, 8, n_actions), chain(n_obs, 8, 8, 1)
+    return Policy.from_torch(actor.state_dict(), critic.state_dict(), metadata={"drill": "bandit"})
+
+
+def test_training_in_torch_keeps_two_networks_apart(tmp_path):
+    policy = apart(bandit=True)
+    module = copy.deepcopy(policy.to_torch())
+    obs = torch.rand(16, policy.spec.layers[0])
+    optimiser = torch.optim.AdamW(module.parameters(), 1e-2)
+    for _ in range(3):
+        optimiser.zero_grad()
+        logits, values = module(obs)
+        (values.pow(2).mean() + logits.pow(2).mean()).backward()
+        optimiser.step()
+    learned = policy.with_torch(module.state_dict())
+    assert learned.declared.separate and learned.declared.fits(learned.weights)
+    assert not np.allclose(learned.weights, policy.weights)
+    for got, wanted in zip(module(obs), learned.forward(obs.numpy()), strict=True):
+        same(got, wanted)
+    with dshq_widget.Trainer(dshq_widget.save_policy(learned, tmp_path / "mine.dshq")) as trainer:
+        assert trainer.config.separate_value_net
+        assert np.array_equal(trainer.latest_policy().weights, learned.weights)
+
+
+def test_weights_between_two_networks_are_refused():
+    policy = apart()
+    state = policy.to_torch().state_dict()
+    with pytest.raises(ValueError, match="wants 0 for the 160 weights .* got 160 other numbers"):
+        policy.with_torch({name: tensor + 1 for name, tensor in state.items()})
+    with pytest.raises(ValueError, match="set separate_value_net to false"):
+        policy.with_weights(policy.weights + 1).to_torch()
+
+
+def test_one_chain_is_one_network_unless_it_has_nothing_between_its_halves():
+    policy = apart()
+    again = Policy.from_torch(policy.to_torch().state_dict(), metadata=policy.metadata)
+    assert again.declared.separate and np.array_equal(again.weights, policy.weights)
+    for sizes in ((6, 16, 16, 4), (6, 15, 4)):
+        joined = Policy.from_torch(chain(*sizes).state_dict(), metadata=policy.metadata)
+        assert not joined.declared.separate and joined.to_torch()(torch.zeros(1, 6))
+    with pytest.raises(ValueError, match="an empty state dict"):
+        Policy.from_torch(chain(6, 8, 3).state_dict(), {})
 
 
 def test_one_network_whose_last_output_is_the_value():
