@@ -43,7 +43,7 @@ from dshq_widget.contract.settings import FIELDS
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
-from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
+from dshq_widget.policy.gym_policy import USUALLY_MADE, GymPolicy, gym_policy
 from dshq_widget.policy.layout import MOST_PICTURES, Layout, pictures_of
 from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
@@ -142,18 +142,18 @@ def as_policy(saved: Checkpoint) -> Policy:
 
 def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
     """The same for a Gymnasium environment."""
-    distribution = _setting("action_distribution", saved.config.get("action_distribution", DISTRIBUTIONS[0]))
-    how = {key: _setting(key, value) for key, value in made(saved.config).items()}
+    distribution = setting_of(saved, "action_distribution", DISTRIBUTIONS[0])
+    how = {key: setting_of(saved, key, usual) for key, usual in USUALLY_MADE.items()}
     if not (pictures_of(saved.environment) or "pictures" in saved.environment):
         how["flat"] = True  # older files' pictures beside numbers are numbers
     environment = {**saved.environment, "made": how}
     return gym_policy(saved.layers, saved.activation, saved.weights, environment, distribution, metadata)
 
 
-def _setting(key: str, value: Any) -> Any:
-    """A file's setting, as the setting's own type; raises CheckpointError."""
+def setting_of(saved: Checkpoint, key: str, usual: Any) -> Any:
+    """A file's setting, as the setting's own type; `usual` where the file lacks it. Raises CheckpointError."""
     try:
-        return parse_value(key, value, FIELDS[key])
+        return parse_value(key, saved.config.get(key, usual), FIELDS[key])
     except ConfigError as error:
         raise CheckpointError(f"its settings are not usable: {error}") from None
 

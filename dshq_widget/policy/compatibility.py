@@ -13,9 +13,10 @@ from dshq_widget.contract import setting, settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
-from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load, setting_of
 from dshq_widget.policy.layout import pictures_of
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.policy import SEPARATE
 
 
 def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
@@ -64,6 +65,20 @@ def check_layers(saved: Checkpoint, name: str, spec: GameSpec, layers: tuple[int
             f"{name!r} was trained on pictures of shape {list(pictures)}, but {spec.name!r} shows "
             f"{list(spec.pictures_read)}: choose a file for this environment"
         )
+
+
+def check_weights(saved: Checkpoint, name: str, network: PolicySpec | None = None) -> None:
+    """Raises CheckpointError if the weights in the file called `name` do not fit this network; None: the one that its
+    own layers and settings declare.
+    """
+    separate = setting_of(saved, SEPARATE, False)
+    try:
+        declared = PolicySpec(saved.layers, saved.activation, separate, pictures_of(saved.environment))
+        wrong = (network or declared).misfit(saved.weights)
+    except ValueError as error:
+        raise CheckpointError(f"{name!r} has settings that do not fit its network: {error}") from None
+    if wrong:
+        raise CheckpointError(f"{name!r} has weights that do not fit its network: {wrong}")
 
 
 def shape_of(saved: Checkpoint, name: str, spec: GameSpec) -> dict[str, Any]:

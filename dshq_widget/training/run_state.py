@@ -76,6 +76,7 @@ class RunState:
         only its network is left to be compared.
         """
         checkpoint.updates_of(saved)
+        compatibility.check_weights(saved, name)
         try:
             saved_state.check(saved.state, saved.metrics, saved.weights.size, self._config.algorithm.tensors)
         except ValueError as error:
@@ -89,8 +90,10 @@ class RunState:
     def adopt(self, saved: Checkpoint, path: Path) -> None:
         """Continue from a file; raises CheckpointError, and changes nothing, if it does not fit the drill."""
         spec = self._spec
-        compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
+        network = self._config.network()
+        compatibility.check_layers(saved, path.name, spec, network.layers)
         self.check(saved, path.name)
+        compatibility.check_weights(saved, path.name, network)
         if said := compatibility.other_rules(saved, path.name, spec):
             log.warning("%s", said)
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))

@@ -1,6 +1,7 @@
 """A policy and torch's module of it compute the same, both ways, for every kind of network."""
 
 import copy
+import dataclasses
 import itertools
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 import dshq_widget
 from dshq_kernels.network.layers import Grid, Pairs, Places, written
 from dshq_widget.contract import torch_needed
+from dshq_widget.policy import checkpoint
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
@@ -144,6 +146,38 @@ def test_weights_between_two_networks_are_refused():
         policy.with_torch({name: tensor + 1 for name, tensor in state.items()})
     with pytest.raises(ValueError, match="set separate_value_net to false"):
         policy.with_weights(policy.weights + 1).to_torch()
+
+
+def test_a_file_whose_weights_do_not_fit_is_neither_written_nor_continued_from(tmp_path):
+    policy = apart(bandit=True)
+    wrong = policy.with_weights(policy.weights + 1)
+    with pytest.raises(dshq_widget.CheckpointError, match="wants 0 for .* got .* other numbers"):
+        dshq_widget.save_policy(wrong, tmp_path / "mine.dshq")
+    fine = checkpoint.load(dshq_widget.save_policy(policy, tmp_path / "fine.dshq"))
+    odd = dataclasses.replace(fine, weights=wrong.weights)
+    short = dataclasses.replace(fine, weights=fine.weights[:-1])
+    checkpoint.save(tmp_path / "odd.dshq", odd)
+    with pytest.raises(dshq_widget.CheckpointError, match="wants 0 for .* got .* other numbers"):
+        dshq_widget.Trainer(tmp_path / "odd.dshq")
+    with dshq_widget.Trainer("bandit") as trainer:
+        for saved, said in ((odd, "wants 0 for"), (short, "want .* weights in one row, got shape")):
+            with pytest.raises(dshq_widget.CheckpointError, match=said):
+                trainer.load_checkpoint(saved, "mine")
+        with pytest.raises(dshq_widget.CheckpointError, match="wants 0 for"):
+            trainer.resume_from(tmp_path / "odd.dshq")
+
+
+def test_one_network_is_not_continued_from_as_two(tmp_path):
+    """The layers are the same."""
+    spec = dshq_widget.compile_drill(dshq_widget.drills.Bandit).spec
+    one = Policy.from_torch(chain(spec.n_obs, 16, spec.n_actions + 1).state_dict(), metadata={"drill": "bandit"})
+    path = dshq_widget.save_policy(one, tmp_path / "one.dshq")
+    with pytest.raises(dshq_widget.CheckpointError, match="wants 0 for"):
+        dshq_widget.Trainer(path, separate_value_net=True, hidden_sizes=(8,))
+    known = dshq_widget.load_policy(path).metadata
+    other = Policy.from_torch(chain(6, 8, 4).state_dict(), metadata=known)
+    with pytest.raises(dshq_widget.CheckpointError, match="observations and"):
+        dshq_widget.save_policy(other, tmp_path / "other.dshq")
 
 
 def test_one_chain_is_one_network_unless_it_has_nothing_between_its_halves():
