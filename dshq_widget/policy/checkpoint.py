@@ -65,7 +65,10 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U64": np.dtype("<u8"),
 }
 TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
-METADATA = ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
+METADATA = (
+    *("drill", "rules_hash", "version", "step", "seed", "config", "metrics"),
+    *("algorithm", "algorithm_settings"),
+)
 """What a policy that was read from a file knows about itself."""
 STOOD_IN = ("dreamer",)
 """Algorithms of whose files those of release 0.1 do not say `stands_in`."""

@@ -242,6 +242,15 @@ def test_a_policy_made_elsewhere_is_saved_evaluated_and_trained_on(tmp_path):
         assert trainer.config.separate_value_net and trainer.config.hidden_sizes == (8,)
 
 
+def test_a_saved_policy_keeps_its_algorithm_and_its_settings(tmp_path):
+    with dshq_widget.Trainer("bandit", algorithm="spo", algorithm_settings={"spo": {"num_particles": 6}}) as trainer:
+        policy = dshq_widget.load_policy(trainer.save(tmp_path / "run.dshq"))
+        own = trainer.algorithm_settings
+    assert policy.metadata["algorithm"] == "spo"
+    with dshq_widget.Trainer(dshq_widget.save_policy(policy, tmp_path / "mine.dshq")) as trainer:
+        assert trainer.algorithm == "spo" and trainer.algorithm_settings == own
+
+
 def test_a_policy_that_does_not_say_what_it_plays_is_not_saved(tmp_path):
     policy = Policy.from_torch(chain(6, 8, 4).state_dict())
     with pytest.raises(dshq_widget.CheckpointError, match="does not say what it plays"):
