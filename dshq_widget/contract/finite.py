@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +17,15 @@ def is_finite(value: Any) -> bool:
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and -sys.float_info.max <= value <= sys.float_info.max
+
+
+def finite(value: Any) -> float | int | None:
+    """A number from a caller, NumPy's included, as Python's; None for anything else, and for what is not finite."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        value = int(value)
+    elif isinstance(value, numbers.Real) and not isinstance(value, bool):
+        value = float(value)
+    return value if is_finite(value) else None
 
 
 def unusable(value: Any) -> str:

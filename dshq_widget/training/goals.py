@@ -6,7 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from dshq_widget.contract.finite import finite
 from dshq_widget.contract.game_spec import GameSpec
+from dshq_widget.contract.setting import shown
+from dshq_widget.contract.settings import FIELDS
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
@@ -20,8 +23,8 @@ WIN_SHARE_FLOOR = 0.2
 class Goals:
     """Any of: seconds of training, updates in all, a win rate against the drill's script, a mean return.
 
-    Raises ValueError if no goal is given, if one is not a number of at least 0 (a return may be negative), or if the
-    drill has no such measure.
+    Raises ValueError if no goal is given, if one is not a finite number of at least 0 (a return may be negative), or if
+    the drill has no such measure.
     """
 
     def __init__(
@@ -33,13 +36,13 @@ class Goals:
         return_mean: float | None,
     ) -> None:
         given = {"seconds": seconds, "updates": updates, "win_rate": win_rate, "return_mean": return_mean}
-        self._wanted = {key: value for key, value in given.items() if value is not None}
-        if not self._wanted or any(
-            isinstance(value, bool) or not (value >= 0 or key == "return_mean") for key, value in self._wanted.items()
-        ):
+        found = {key: finite(value) for key, value in given.items() if value is not None}
+        if not found or any(value is None or not (value >= 0 or key == "return_mean") for key, value in found.items()):
             raise ValueError(
-                "wait() needs one of seconds=, updates=, win_rate= or return_mean=, a number of at least 0"
+                "wait() needs one of seconds=, updates=, win_rate= or return_mean=, a finite number of at least 0, "
+                f"got {_said(given)}"
             )
+        self._wanted = {key: value for key, value in found.items() if value is not None}
         alone = spec.sides == 1
         if alone and win_rate is not None:
             raise ValueError(f"{spec.name!r} has one side, so it has no win rate: use wait(return_mean=)")
@@ -68,23 +71,19 @@ class Goals:
 class Budget:
     """What one run may use up: updates, agent steps, or seconds of training. The learner counts and ends by itself.
 
-    Raises ValueError unless exactly one is given, a number of at least 1, or seconds of more than 0.
+    Raises ValueError unless exactly one is given, a whole number of at least 1, or finite seconds of more than 0.
     """
 
     def __init__(self, updates: int | None, agent_steps: int | None, seconds: float | None) -> None:
         every = {"updates": updates, "agent_steps": agent_steps, "seconds": seconds}
-        given: dict[str, float] = {key: value for key, value in every.items() if value is not None}
-        wrong = [
-            value
-            for key, value in given.items()
-            if isinstance(value, bool) or not (value > 0 if key == "seconds" else value >= 1 and value == int(value))
-        ]
-        if len(given) != 1 or wrong:
+        given = [(key, finite(value)) for key, value in every.items() if value is not None]
+        what, amount = given[0] if len(given) == 1 else ("", None)
+        if amount is None or not (amount > 0 if what == "seconds" else amount >= 1 and amount == int(amount)):
             raise ValueError(
-                "training needs one of updates=, agent_steps= (whole numbers of at least 1) or seconds= (more than 0), "
-                f"got {', '.join(f'{key}={value}' for key, value in given.items()) or 'none'}"
+                "training needs one of updates=, agent_steps= (whole numbers of at least 1) or seconds= (finite, more "
+                f"than 0), got {_said(every)}"
             )
-        ((self.what, self.amount),) = given.items()
+        self.what, self.amount = what, amount if what == "seconds" else int(amount)
         self._begin: dict[str, float] = {}
 
     def limits(self, metrics: Mapping[str, float | int]) -> dict[str, float]:
@@ -111,13 +110,23 @@ class Budget:
         """
         done = self._begin.get("agent_steps", metrics.get("agent_steps", 0))
         if self.what == "agent_steps":
-            return max(1000, int(done + self.amount))
+            return _length(done + self.amount)
         if self.what == "updates":
             return None
         steps, seconds = self.used(metrics, "agent_steps"), self.used(metrics, "seconds")
         if steps <= 0 or seconds < min(PROBE_SECONDS, self.amount / 4):
             return None
-        return max(1000, int(done + steps / seconds * self.amount))
+        return _length(done + steps / seconds * self.amount)
+
+
+def _length(agent_steps: float) -> int:
+    """The nearest `total_agent_steps` that the setting takes."""
+    known = FIELDS["total_agent_steps"]
+    return int(min(max(agent_steps, known["min"]), known["max"]))
+
+
+def _said(given: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={shown(value)}" for key, value in given.items() if value is not None) or "none"
 
 
 class EnvironmentFailed(RuntimeError):

@@ -219,7 +219,8 @@ class Trainer(Readings, Callbacks):
         training (start-up and evaluation are not counted); with `until_solved`, earlier once the drill is solved; with
         `stop_when`, earlier once `stop_when(metrics)` is true. That is asked after every report of new updates, on the
         thread that called `train_for`; if it raises, that is a warning, and training goes on.
-        Returns True if it stopped by itself, False after `stop`. Ctrl-C stops training and is raised. Unless
+        Returns True if it stopped by itself, False after `stop`. Ctrl-C, and any other exception here (of a bar of
+        your own), stops training and is raised. Unless
         `total_agent_steps` was chosen, schedules end with a budget in agent steps or seconds (in lock-step not with
         seconds, which differ from run to run). Raises ValueError for a wrong budget, RuntimeError if training fails
         or is already running.
@@ -254,12 +255,12 @@ class Trainer(Readings, Callbacks):
                     self.stop()
 
             fit()
-            self._control.start(until_solved=until_solved, budget=budget)
-        self._notify()
-        try:
             bar = Progress(enabled=progress) if isinstance(progress, bool) else progress
+            self._control.start(until_solved=until_solved, budget=budget)
+        try:
+            self._notify()
             until_over(budget, self._status, self._changed, bar, while_training)
-        except KeyboardInterrupt:
+        except BaseException:
             self.stop()
             raise
         return met or self._control.finished

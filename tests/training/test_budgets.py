@@ -1,13 +1,18 @@
 """Training that stops by itself: at exactly that update, at the first that reaches the agent steps, after seconds."""
 
+import json
+import math
 import threading
 import time
 
+import numpy as np
 import pytest
 
+from dshq_widget.contract.settings import FIELDS
 from dshq_widget.learning.limits import Limits
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.goals import Budget
+from dshq_widget.training.history import Progress
 from dshq_widget.training.trainer import Trainer
 from tests.harness.command import answer
 
@@ -104,11 +109,61 @@ def test_waiting_is_true_when_training_ended_at_the_target():
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"updates": 0}, {"updates": 2.5}, {"seconds": 0}, {"updates": 1, "seconds": 1}, {"agent_steps": True}]
+    "given",
+    [
+        *({}, {"updates": 0}, {"updates": 2.5}, {"seconds": 0}, {"updates": 1, "seconds": 1}, {"agent_steps": True}),
+        *({key: wrong} for key in ("updates", "agent_steps", "seconds") for wrong in (math.inf, math.nan, -1, "5")),
+        *({key: wrong} for key in ("updates", "seconds") for wrong in (10**400, [3], 1j, np.bool_(True))),
+    ],
 )
 def test_a_wrong_budget_is_a_sentence(given):
     with pytest.raises(ValueError, match="training needs one of updates="):
         Budget(**{"updates": None, "agent_steps": None, "seconds": None} | given)
+
+
+@pytest.mark.parametrize("wrong", [math.inf, math.nan, -1, "5", None, True])
+@pytest.mark.parametrize("goal", ["seconds", "updates", "return_mean"])
+def test_a_wrong_goal_is_a_sentence(goal, wrong):
+    if (goal, wrong) == ("return_mean", -1):
+        return
+    with Trainer("bandit") as t, pytest.raises(ValueError, match=r"wait\(\) needs one of seconds="):
+        t.wait(**{goal: wrong})
+
+
+def test_budgets_take_numpys_numbers():
+    for given in ((np.int64(3), None, None), (None, np.float32(3), None), (None, None, np.float64(3))):
+        (limit,) = Budget(*given).limits({}).values()
+        assert limit == 3 and json.dumps(limit)
+
+
+def test_a_schedule_is_no_longer_than_its_setting():
+    most = FIELDS["total_agent_steps"]["max"]
+    assert Budget(None, 10**15, None).schedule({}) == most and Budget(None, 5, None).schedule({}) == 1000
+    budget = Budget(None, None, 1e9)
+    budget.limits({})
+    assert budget.schedule({"agent_steps": 1e9, "seconds": 2.0}) == most
+    with Trainer("bandit") as t:
+        t.set_hyper(total_agent_steps=most)
+
+
+class Torn(Progress):
+    """A bar that cannot be drawn any more."""
+
+    def __init__(self, error):
+        super().__init__(enabled=False)
+        self.error = error
+
+    def show(self, share, text):
+        if text.startswith("training"):
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [OSError("the notebook is gone"), SystemExit(3), KeyboardInterrupt()])
+def test_training_stops_whatever_ends_the_call(error):
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        with pytest.raises(type(error)):
+            t.train_for(updates=10_000_000, progress=Torn(error))
+        assert t.join(PATIENCE) and t.status == "stopped"
 
 
 def test_what_is_left_for_a_learner_that_replaces_a_dead_one():
