@@ -99,7 +99,8 @@ def settings_md() -> str:
         "Accepted on input and stored under the key above: "
         + ", ".join(f"`{alias}` ({key})" for alias, key in settings.ALIASES.items())
         + ", `num_minibatches` (divides `num_envs` x `rollout_length`). `hidden_dim` is the width of two layers, and "
-        "`decay_learning_rates` true or false. In YAML files "
+        "`decay_learning_rates` true or false. `num_minibatches` keeps the number of games and the rollout from being "
+        "fitted to the machine. In YAML files "
         + " and ".join(f"`{alias}` ({key})" for alias, key in run_file.RUN_ALIASES.items())
         + " go to the section `run`.",
         "`num_envs`, `rollout_length` and `minibatch_size` are fitted to the machine where neither you nor the drill "

@@ -136,6 +136,11 @@ def _train(verb: Parser) -> None:
     for alias, key in settings.ALIASES.items():
         dest = alias if alias in settings.OTHER_VALUES else key
         shared.add_argument("--" + alias.replace("_", "-"), dest=dest, help=argparse.SUPPRESS)
+    shared.add_argument(
+        "--" + settings.DIVISOR.replace("_", "-"),
+        metavar="VALUE",
+        help="Minibatches of a rollout, num_envs x rollout_length, in place of --minibatch-size.",
+    )
     for algorithm in algorithms.algorithms.values():
         if algorithm.settings is not None:
             own = verb.add_argument_group(f"settings of {algorithm.name}", "Other algorithms ignore them.")

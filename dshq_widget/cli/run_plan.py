@@ -53,9 +53,9 @@ def of(options: argparse.Namespace) -> Plan:
     if "drill" not in run:
         raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
     budget = _budget(options) or {key: file.run[key] for key in run_file.BUDGETS if key in file.run}
-    keys = [*settings.FIELDS, *settings.OTHER_VALUES]
+    keys = [*settings.FIELDS, *settings.OTHER_VALUES, settings.DIVISOR]
     hyper = {key: value for key in keys if (value := getattr(options, key, None)) is not None}
-    flagged = settings.canonical(hyper, settings.TrainConfig())
+    flagged = settings.canonical(hyper, None)
     algorithm = run.get("algorithm")
     if algorithm is not None:
         if options.algorithm is None and ":" in algorithm:
@@ -76,7 +76,7 @@ def of(options: argparse.Namespace) -> Plan:
         bool(run.get("latest")),
         run.get("log_dir"),
         run.get("track"),
-        {**file.core, **flagged},
+        settings.overridden(file.core, flagged),
         own,
         run.get("engine", "local"),
         run.get("ray_address", ""),

@@ -115,7 +115,7 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
         raise ConfigError(f"{str(path)!r} has training_core and its alias ppo_core: leave one out")
     core: dict[str, Any] = next((content[name] for name in SECTIONS if name in content), {})
     run, core = _moved(content.get(RUN, {}), core)
-    core = settings.canonical(core, settings.TrainConfig())
+    core = settings.canonical(core, None)
     parsed = _run(run, core)
     for key in _paths(parsed):
         parsed[key] = _beside(file, parsed[key])

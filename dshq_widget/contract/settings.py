@@ -250,7 +250,9 @@ ALIASES = {
     "hidden_dim": "hidden_sizes",
     "decay_learning_rates": "lr_schedule",
 }
-"""Other names accepted on input. `num_minibatches` is accepted too: it divides the rollout."""
+"""Other names accepted on input."""
+DIVISOR = "num_minibatches"
+"""Accepted on input, too: games x decisions of a rollout, divided by it, are `minibatch_size`."""
 
 
 def _true(key: str, value: Any) -> bool:
@@ -269,24 +271,30 @@ SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
 
 
-def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
+def spelled(key: Any) -> str:
+    """A setting's own key by any of its names; flags' dashes are read as underscores."""
+    name = str(key).replace("-", "_")
+    return ALIASES.get(name, name)
+
+
+def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, Any]:
     """`values` under the settings' own keys, parsed; flags' dashes are read as underscores. Raises ConfigError.
 
-    `num_minibatches` becomes `minibatch_size`: games x decisions of a rollout, divided.
+    `num_minibatches` becomes `minibatch_size` by the rollout of these values and `base`; without `base` it stays, since
+    a drill or a file may still say how long a rollout is.
     """
     out: dict[str, Any] = {}
     divide = None
     for given, value in values.items():
-        spelled = str(given).replace("-", "_")
-        key = ALIASES.get(spelled, spelled)
-        value = OTHER_VALUES.get(spelled, _same)(value)
-        if key == "num_minibatches":
+        key = spelled(given)
+        value = OTHER_VALUES.get(str(given).replace("-", "_"), _same)(value)
+        if key == DIVISOR:
             divide = parse_value(
                 key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
             )
             continue
         if key not in FIELDS:
-            known = [*FIELDS, *ALIASES, "num_minibatches"]
+            known = [*FIELDS, *ALIASES, DIVISOR]
             raise ConfigError(
                 f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
             )
@@ -296,9 +304,18 @@ def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
     if divide is not None:
         if "minibatch_size" in out:
             raise ConfigError("give minibatch_size or num_minibatches, not both")
+        if base is None:
+            return {**out, DIVISOR: divide}
         rollout = out.get("num_envs", base.num_envs) * out.get("rollout_length", base.rollout_length)
         out["minibatch_size"] = parse_value("minibatch_size", max(rollout // divide, 1), FIELDS["minibatch_size"])
     return out
+
+
+def overridden(values: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings under their own keys with others over them. One of `minibatch_size` and `num_minibatches` stays."""
+    sizes = {"minibatch_size", DIVISOR}
+    kept = {key: value for key, value in values.items() if key not in sizes or sizes.isdisjoint(more)}
+    return {**kept, **more}
 
 
 def _same(value: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from dshq_widget import algorithms
 from dshq_widget.algorithms.algorithm import FEATURES
-from dshq_widget.cli import main
+from dshq_widget.cli import arguments, main, run_plan
 from dshq_widget.contract import run_file
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
@@ -105,6 +105,31 @@ def test_a_file_names_its_algorithm_and_an_old_file_is_ppos(tmp_path):
         Trainer("bandit", algorithm_settings={"ppo": {"floor": 0.1}})
     with Trainer("bandit", algorithm_settings={"gate": {"floor": 0.1}}) as t:
         assert t.algorithm_settings == {}, "another algorithm's section is ignored"
+
+
+@pytest.mark.parametrize(
+    ("drill", "core", "flags", "size"),
+    [
+        ("bandit", "{num_minibatches: 4}", [], 64 * 32 // 4),
+        ("ball", "{num_minibatches: 4}", [], 1024 * 32 // 4),
+        ("bandit", "{num_minibatches: 4, T: 16}", ["--num-envs", "128"], 128 * 16 // 4),
+        ("bandit", "{num_minibatches: 4}", ["--minibatch-size", "64"], 64),
+        ("bandit", "{minibatch_size: 64}", ["--num-minibatches", "2"], 64 * 32 // 2),
+        ("MINE", "{num_minibatches: 4}", [], 128 * 64 // 4),
+    ],
+)
+def test_minibatches_divide_the_rollout_that_is_played(tmp_path, drill, core, flags, size):
+    """The drill's, a saved run's or the flags', and not that of the defaults."""
+    if drill == "MINE":
+        with Trainer("bandit", num_envs=128, rollout_length=64) as t:
+            drill = t.save(tmp_path / "mine.dshq")
+    (tmp_path / "run.yaml").write_text(f"run: {{drill: {drill}}}\ntraining_core: {core}\n")
+    asked = ["train", "--config", str(tmp_path / "run.yaml"), *flags]
+    plan = run_plan.of(arguments.parser(main.VERBS).parse_args(asked))
+    with Trainer(plan.start, **plan.hyper) as t:
+        assert t.config.minibatch_size == size
+        t._config.fit(gentle=False)
+        assert t.config.minibatch_size == size and t.config.num_envs * t.config.rollout_length // size in (2, 4, 32)
 
 
 def test_what_to_train_has_to_be_named(capsys, tmp_path):

@@ -38,7 +38,8 @@ def test_every_section_and_the_other_spellings(tmp_path):
         "updates": 20,
     }
     assert file.core["clip_epsilon"] == 0.3 and file.core["hidden_sizes"] == (32, 32)
-    assert file.core["autosave_seconds"] == 5 and file.core["minibatch_size"] == 1024 * 32 // 4
+    assert file.core["autosave_seconds"] == 5 and file.core["num_minibatches"] == 4
+    assert TrainConfig.from_values(file.core).minibatch_size == 1024 * 32 // 4
     assert file.algorithms == {"spo": {"num_particles": 16}}
 
 
