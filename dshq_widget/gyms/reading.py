@@ -137,6 +137,8 @@ def _seen(env: gym.Env, codes: tuple[int, ...]) -> gym.Env:
         return SmallPicture(env, codes if len(shape) == 3 and shape[2] == len(codes) else ())
     if len(shape) == 3 and shape[-1] == 3:
         env = gym.wrappers.GrayscaleObservation(env)
+    elif len(shape) == 3:  # grey already: without its axis of one channel
+        env = gym.wrappers.ReshapeObservation(env, shape[:2])
     env = gym.wrappers.ResizeObservation(env, (SIDE, SIDE))
     return gym.wrappers.FrameStackObservation(env, STACK)
 

@@ -184,17 +184,31 @@ def test_every_part_has_its_place_in_the_row(space, seed):
         assert np.array_equal(beside[0][k] if beside else [], np.concatenate([[], *numbers]).astype(np.float32))
 
 
+class Resized(gym.ObservationWrapper):
+    """The largest shade everywhere: opencv's resizing is not part of these tests."""
+
+    def __init__(self, env, shape):
+        super().__init__(env)
+        self.observation_space = spaces.Box(0, 255, (*shape, *env.observation_space.shape[2:]), np.uint8)
+
+    def observation(self, observation):
+        return np.full(self.observation_space.shape, observation.max(), np.uint8)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("shape", [(48, 64), (48, 64, 1), (48, 64, 3)])
+def test_a_large_picture_is_grey_with_one_channel_or_without(shape, beside, monkeypatch):
+    monkeypatch.setattr(gym.wrappers, "ResizeObservation", Resized)
+    picture, shown = spaces.Box(0, 255, shape, np.uint8), np.full(shape, 20, np.uint8)
+    space = spaces.Tuple((picture, spaces.Box(-9, 9, (1,)))) if beside else picture
+    env = readable(Showing(space, [(shown, np.float32([3])) if beside else shown]))
+    seen = env.reset()[0]
+    assert env.pictures == ((4, 84, 84),) if beside else env.observation_space.shape == (4, 84, 84)
+    assert np.asarray(seen).reshape(-1)[:-1].tolist() == [20] * (4 * 84 * 84 - (not beside))
+
+
 def test_large_pictures_are_stacked_from_an_episodes_first_one_on(monkeypatch):
-    """As they are alone; opencv's resizing is not part of this test."""
-
-    class Resized(gym.ObservationWrapper):
-        def __init__(self, env, shape):
-            super().__init__(env)
-            self.observation_space = spaces.Box(0, 255, shape, np.uint8)
-
-        def observation(self, observation):
-            return np.full(self.observation_space.shape, observation.max(), np.uint8)
-
+    """As they are alone."""
     monkeypatch.setattr(gym.wrappers, "ResizeObservation", Resized)
     space = spaces.Dict({"seen": spaces.Box(0, 255, (48, 64, 3), np.uint8), "speed": spaces.Box(-9, 9, (1,))})
     shown = [{"seen": np.full((48, 64, 3), k, np.uint8), "speed": np.float32([k])} for k in (10, 20, 30, 40)]
