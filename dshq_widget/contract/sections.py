@@ -48,6 +48,12 @@ def fields(kind: type[Section]) -> dict[str, Mapping[str, Any]]:
     return {field.name: field.metadata for field in dataclasses.fields(kind)}
 
 
+def spelled(kind: type[Section], key: Any) -> str:
+    """A setting's own key by any of its names; flags' dashes are read as underscores."""
+    name = str(key).replace("-", "_")
+    return kind.ALIASES.get(name, name)
+
+
 def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """`values` of the section `name` under the settings' own keys, parsed; flags' dashes are read as underscores.
     Raises ConfigError, for an unknown key with the nearest one.
@@ -55,8 +61,7 @@ def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict
     known = fields(kind)
     out: dict[str, Any] = {}
     for given, value in values.items():
-        key = str(given).replace("-", "_")
-        key = kind.ALIASES.get(key, key)
+        key = spelled(kind, given)
         if key not in known:
             hint = nearest(key, [*known, *kind.ALIASES]) or "; its settings are " + ", ".join(known)
             raise ConfigError(f"unknown setting {str(given)!r} in section {name}{hint}")

@@ -253,6 +253,8 @@ ALIASES = {
 """Other names accepted on input."""
 DIVISOR = "num_minibatches"
 """Accepted on input, too: games x decisions of a rollout, divided by it, are `minibatch_size`."""
+MINIBATCHES: Mapping[str, Any] = {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
+"""What values it takes."""
 
 
 def _true(key: str, value: Any) -> bool:
@@ -277,6 +279,11 @@ def spelled(key: Any) -> str:
     return ALIASES.get(name, name)
 
 
+def meant(name: Any, value: Any) -> Any:
+    """A value that is given under any of a setting's names, as the setting's own."""
+    return OTHER_VALUES.get(str(name).replace("-", "_"), _same)(value)
+
+
 def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, Any]:
     """`values` under the settings' own keys, parsed; flags' dashes are read as underscores. Raises ConfigError.
 
@@ -286,12 +293,9 @@ def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, 
     out: dict[str, Any] = {}
     divide = None
     for given, value in values.items():
-        key = spelled(given)
-        value = OTHER_VALUES.get(str(given).replace("-", "_"), _same)(value)
+        key, value = spelled(given), meant(given, value)
         if key == DIVISOR:
-            divide = parse_value(
-                key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
-            )
+            divide = parse_value(key, value, MINIBATCHES)
             continue
         if key not in FIELDS:
             known = [*FIELDS, *ALIASES, DIVISOR]

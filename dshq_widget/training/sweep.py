@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dshq_widget import algorithms
-from dshq_widget.contract import sections
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import METRICS, metric_named
 from dshq_widget.contract.setting import ConfigError, nearest
-from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment
@@ -48,10 +46,11 @@ def sweep(
 
     `settings` says what varies: a list of choices (`{"gamma": [0.98, 0.995]}`) or a range
     (`{"learning_rate": (1e-4, 1e-2, "log")}`) for each; an algorithm's own settings have dotted keys
-    (`"spo.tau"`). `hyper` are settings that every run has. Each of at most `trials` settings is trained once for each
-    seed (0, 1, ... or those given), for `seconds` of training, `agent_steps` or `updates`. Runs follow one another,
-    because one run uses every processor. `metric`, by its flat name, judges a setting: its last value, averaged over
-    the seeds; by default that of `default_metric`.
+    (`"spo.tau"`). Another name of a setting (`"lr"`) is that setting, also in the results. `hyper` are settings that
+    every run has. Each of at most `trials` settings is trained once for each seed (0, 1, ... or those given), for
+    `seconds` of training, `agent_steps` or `updates`. Runs follow one another, because one run uses every processor.
+    `metric`, by its flat name, judges a setting: its last value, averaged over the seeds; by default that of
+    `default_metric`.
 
     Where all combinations of choices are at most `trials`, each is tried. Otherwise Optuna's tree-structured Parzen
     estimator proposes the next setting from the results so far (Bergstra et al., 2011).
@@ -74,9 +73,9 @@ def sweep(
     metric = metric or planned_metric(Path(directory)) or default_metric(game)
     rises = _rises(metric)
     name = algorithms.chosen(algorithm or game.spec.algorithm).name
-    own = _own(name)
+    own = sweep_space.own_settings(name, algorithms.get(name).settings)
     space = sweep_space.read(settings, own)
-    hyper = sweep_space.plain(hyper, own, of_drill(game.spec))
+    hyper = sweep_space.plain(hyper, own)
     _check(game, name, space, hyper)
     plan = {
         "drill": game.name,
@@ -224,12 +223,6 @@ def _rises(metric: str) -> bool:
     if known.should_rise is None:
         raise ValueError(f"{metric} should neither rise nor fall, so no setting is best by it: choose another metric")
     return known.should_rise
-
-
-def _own(algorithm: str) -> dict[str, Mapping[str, Any]]:
-    """The fields of the algorithm's own settings by dotted key."""
-    kind = algorithms.get(algorithm).settings
-    return {} if kind is None else {f"{algorithm}.{key}": field for key, field in sections.fields(kind).items()}
 
 
 def _check(game: CompiledDrill | Environment, algorithm: str, space: Space, hyper: Mapping[str, Any]) -> None:

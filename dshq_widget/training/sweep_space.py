@@ -9,9 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.contract import setting, settings
+from dshq_widget.contract import sections, setting, settings
 from dshq_widget.contract.setting import ConfigError
-from dshq_widget.contract.settings import TrainConfig
 
 FORM = "a list of choices such as [0.98, 0.995], or a range such as (1e-4, 1e-2) or (1e-4, 1e-2, 'log')"
 
@@ -54,15 +53,34 @@ class Choices:
 Space = dict[str, Range | Choices]
 
 
-def read(given: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]) -> Space:
-    """The space of `given` settings; `own` are the fields of the algorithm's settings by dotted key. Raises
-    ConfigError for an unknown setting, a wrong value or another form.
+Own = Mapping[str, tuple[str, Mapping[str, Any]]]
+"""An algorithm's own settings: dotted key, also of other names -> the dotted key itself and the field."""
+
+
+def own_settings(name: str, kind: type[sections.Section] | None) -> Own:
+    """Those of the algorithm `name`; `kind` are its settings, None if it has none."""
+    fields = {} if kind is None else sections.fields(kind)
+    names = {} if kind is None else {**dict(zip(fields, fields, strict=True)), **kind.ALIASES}
+    return {f"{name}.{given}": (f"{name}.{key}", fields[key]) for given, key in names.items()}
+
+
+def _spelled(name: str, own: Own) -> str:
+    """A setting's own key by any of its names."""
+    plain = name.replace("-", "_")
+    return own[plain][0] if plain in own else settings.spelled(name)
+
+
+def read(given: Mapping[str, Any], own: Own) -> Space:
+    """The space of `given` settings under their own keys. Raises ConfigError for an unknown setting, a wrong value or
+    another form.
     """
     if not given:
         raise ConfigError(f"a sweep needs at least one setting to vary: its name and {FORM}")
     space: Space = {}
     for name, wanted in given.items():
-        key = name if name in own else settings.ALIASES.get(name.replace("-", "_"), name.replace("-", "_"))
+        key = _spelled(name, own)
+        if isinstance(wanted, list):
+            wanted = [settings.meant(name, value) for value in wanted]
         if key in space:
             raise ConfigError(f"{key} is given twice, the second time as {name!r}: remove one")
         if key == "seed":
@@ -71,12 +89,15 @@ def read(given: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]) -> Spac
     return space
 
 
-def plain(hyper: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]], base: TrainConfig) -> dict[str, Any]:
-    """Settings that every run has, under their own keys, as JSON keeps them; `base` are the drill's. Raises
-    ConfigError.
-    """
-    named = {key: setting.parse_value(key, value, own[key]) for key, value in hyper.items() if key in own}
-    shared = settings.canonical({key: value for key, value in hyper.items() if key not in own}, base)
+def plain(hyper: Mapping[str, Any], own: Own) -> dict[str, Any]:
+    """Settings that every run has, under their own keys, as JSON keeps them. Raises ConfigError."""
+    named: dict[str, Any] = {}
+    for name, value in hyper.items():
+        if (key := _spelled(name, own)) in named:
+            raise ConfigError(f"{key} is given twice, the second time as {name!r}: remove one")
+        if key in own:
+            named[key] = setting.parse_value(key, value, own[key][1])
+    shared = settings.canonical({name: value for name, value in hyper.items() if _spelled(name, own) not in own}, None)
     return {key: list(value) if isinstance(value, tuple) else value for key, value in {**shared, **named}.items()}
 
 
@@ -130,16 +151,18 @@ def combinations(space: Space) -> list[dict[str, Any]]:
     return [dict(zip(space, values, strict=True)) for values in every]
 
 
-def _field(key: str, own: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+def _field(key: str, own: Own) -> Mapping[str, Any]:
     if key in own:
-        return own[key]
+        return own[key][1]
+    if key == settings.DIVISOR:
+        return settings.MINIBATCHES
     if key not in settings.FIELDS:
         hint = setting.nearest(key, [*settings.FIELDS, *own]) or "; docs/reference/settings.md has all of them"
         raise ConfigError(f"unknown setting {key!r}{hint}")
     return settings.FIELDS[key]
 
 
-def _choices(key: str, wanted: Any, own: Mapping[str, Mapping[str, Any]]) -> Choices:
+def _choices(key: str, wanted: Any, own: Own) -> Choices:
     if not isinstance(wanted, list) or not wanted:
         raise ConfigError(f"{key} must be {FORM}, got {wanted!r:.60}")
     field = _field(key, own)
@@ -149,7 +172,7 @@ def _choices(key: str, wanted: Any, own: Mapping[str, Mapping[str, Any]]) -> Cho
     return Choices(values)
 
 
-def _range(key: str, wanted: tuple[Any, ...], own: Mapping[str, Mapping[str, Any]]) -> Range:
+def _range(key: str, wanted: tuple[Any, ...], own: Own) -> Range:
     field = _field(key, own)
     if field["kind"] not in ("int", "float"):
         raise ConfigError(f"{key} is not a number, so it has no range: give its choices as a list, got {wanted!r:.60}")

@@ -63,6 +63,28 @@ def test_every_combination_of_few_choices_is_tried_once(trained, tmp_path):
     assert len({json.dumps(each.settings) for each in few.settings}) == 5, "nothing is trained twice"
 
 
+def test_another_name_of_a_setting_is_that_setting(trained, tmp_path):
+    how = {"seeds": 1, "updates": 1, "progress": False}
+    space = {"hidden_dim": [16, 32], "decay-learning-rates": [True, False]}
+    result = sweep("bandit", space, lr=0.01, directory=tmp_path / "ppo", **how)
+    assert [each.settings for each in result.settings] == [
+        {"hidden_sizes": [width, width], "lr_schedule": schedule}
+        for width in (16, 32)
+        for schedule in ("linear", "constant")
+    ]
+    assert all(made["learning_rate"] == 0.01 for made in trained)
+    own = {"spo.critic-lr": (1e-4, 1e-2, "log"), "num_minibatches": [2, 4]}
+    result = sweep("bandit", own, algorithm="spo", trials=1, directory=tmp_path / "spo", **how)
+    assert set(result.settings[0].settings) == {"spo.critic_learning_rate", "num_minibatches"}
+    with pytest.raises(ConfigError, match=r"spo\.critic_learning_rate is given twice, the second time as 'spo"):
+        again = {"spo.critic_learning_rate": [0.1], "spo.critic_lr": [0.1]}
+        sweep("bandit", again, algorithm="spo", directory=tmp_path / "twice", **how)
+    with pytest.raises(ValueError, match="learning_rate varies and is fixed"):
+        sweep("bandit", {"lr": [0.1, 0.2]}, learning_rate=0.1, directory=tmp_path / "both", **how)
+    with pytest.raises(ConfigError, match="not both"):
+        sweep("bandit", {"num_minibatches": [2, 4]}, minibatch_size=64, directory=tmp_path / "sizes", **how)
+
+
 def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
     train, how = sweeps._train, {"updates": 5, "directory": tmp_path, "progress": False}
 
@@ -161,7 +183,7 @@ def test_a_sweep_goes_on_by_the_metric_that_it_began_with(trained, tmp_path):
 
 
 def test_forms_of_the_command_line():
-    own = {"spo.tau": {"kind": "float", "min": 0, "max": 1, "multiple": 1, "unit": ""}}
+    own = {"spo.tau": ("spo.tau", {"kind": "float", "min": 0, "max": 1, "multiple": 1, "unit": ""})}
     given = ["lr=1e-4..1e-2:log", "gamma=0.98,0.995", "hidden-sizes=32|64,64", "epochs=1..4", "spo.tau=0..0.5"]
     assert read(dict(map(parse, given)), own) == {
         "learning_rate": Range(1e-4, 1e-2, log=True),
