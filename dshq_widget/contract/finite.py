@@ -19,13 +19,34 @@ def is_finite(value: Any) -> bool:
     return number and -sys.float_info.max <= value <= sys.float_info.max
 
 
+def plain(value: Any) -> Any:
+    """NumPy's numbers, arrays and truth values as Python's; anything else as it is."""
+    return value.tolist() if callable(getattr(value, "tolist", None)) else value
+
+
+def for_json(value: Any) -> Any:
+    """`default` of `json.dumps`, which then writes NumPy's numbers as Python's."""
+    found = plain(value)
+    if found is value:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return found
+
+
 def finite(value: Any) -> float | int | None:
     """A number from a caller, NumPy's included, as Python's; None for anything else, and for what is not finite."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        value = int(value)
-    elif isinstance(value, numbers.Real) and not isinstance(value, bool):
-        value = float(value)
-    return value if is_finite(value) else None
+    found = plain(value)
+    if isinstance(found, numbers.Rational) and not isinstance(found, (int, bool)):
+        found = float(found)
+    return found if is_finite(found) else None
+
+
+def whole(what: str, value: Any, least: int | None = None) -> int:
+    """A whole number from a caller, NumPy's included; `what` names it. Raises ValueError for anything else."""
+    found = finite(value)
+    if found is None or found != int(found) or (least is not None and found < least):
+        wanted = "a whole number" + ("" if least is None else f" of at least {least}")
+        raise ValueError(f"{what} must be {wanted}, got {value!r:.60}")
+    return int(found)
 
 
 def unusable(value: Any) -> str:

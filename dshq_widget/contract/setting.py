@@ -18,6 +18,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from dshq_widget.contract.finite import plain
+
 NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
 
 ESSENTIALS = "essentials"
@@ -71,7 +73,7 @@ def nearest(word: str, words: Any) -> str:
 
 def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
     """`value` (a Python value, or text from a flag, YAML or the page) as the setting's own type; raises ConfigError."""
-    return _PARSERS[spec["kind"]](key, value, spec)
+    return _PARSERS[spec["kind"]](key, plain(value), spec)
 
 
 def wanted(key: str, what: str, value: Any, hint: str = "") -> ConfigError:

@@ -37,7 +37,7 @@ import safetensors.numpy
 
 from dshq_kernels.network.layers import MOST_WORK, is_network, memory_of, work
 from dshq_widget.contract import protocol, sections
-from dshq_widget.contract.finite import is_finite, unusable
+from dshq_widget.contract.finite import for_json, is_finite, plain, unusable
 from dshq_widget.contract.setting import ConfigError, parse_value
 from dshq_widget.contract.settings import FIELDS
 from dshq_widget.files import atomic
@@ -198,16 +198,16 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "version": str(int(checkpoint.version)),
         "step": str(int(checkpoint.step)),
         "seed": str(int(checkpoint.seed)),
-        "config": json.dumps(checkpoint.config),
-        "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}),
+        "config": _written(checkpoint.config),
+        "metrics": _written({key: value for key, value in checkpoint.metrics.items() if _usable(plain(value))}),
         "algorithm": checkpoint.algorithm,
     }
     if checkpoint.algorithm_settings:
-        metadata["algorithm_settings"] = json.dumps(checkpoint.algorithm_settings)
+        metadata["algorithm_settings"] = _written(checkpoint.algorithm_settings)
     if checkpoint.stands_in:
         metadata["stands_in"] = "true"
     if checkpoint.environment:
-        metadata["environment"] = json.dumps(checkpoint.environment)
+        metadata["environment"] = _written(checkpoint.environment)
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
     (header_bytes,) = struct.unpack_from("<Q", draft)
     metadata["sha256"] = _digest(metadata, memoryview(draft)[8 + header_bytes :])
@@ -216,7 +216,11 @@ def encode(checkpoint: Checkpoint) -> bytes:
     return content
 
 
-def _plain(value: Any) -> bool:
+def _written(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, default=for_json)
+
+
+def _usable(value: Any) -> bool:
     return not isinstance(value, float) or is_finite(value)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.finite import for_json
 from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.files import atomic
@@ -68,7 +69,7 @@ def save_json(policy: Policy, path: str | os.PathLike[str], drill: CompiledDrill
     """Write it to `path` and return its absolute path. The path holds the old file or the whole new one. Raises
     ExportError as `to_json` does, or OSError.
     """
-    return atomic.write(path, (json.dumps(to_json(policy, drill)) + "\n").encode())
+    return atomic.write(path, (json.dumps(to_json(policy, drill), default=for_json) + "\n").encode())
 
 
 def _short(array: np.ndarray) -> list[Any]:

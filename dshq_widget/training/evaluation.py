@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
+from dshq_widget.contract.finite import whole
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.policy import checkpoint, compatibility
@@ -47,8 +48,7 @@ def evaluate(
     """
     from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
 
-    if matches < 1:
-        raise ValueError(f"matches must be at least 1, got {matches}")
+    matches, seed, greedy = whole("matches", matches, 1), whole("seed", seed), bool(greedy)
     saved = checkpoint.load(policy)
     if saved.environment:
         found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search)
@@ -113,6 +113,7 @@ def _of_environment(
         compatibility.known_drill(saved, path, f"if the module is yours, pass {saved.drill!r} as the drill")
     if search is not None and parse(search)[0]:
         raise ValueError("search: an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
+    whole("seed", seed, 0)
     found = evaluate_environment(checkpoint.as_gym_policy(saved), saved.drill, episodes, seed=seed, greedy=greedy)
     return {"drill": saved.drill, "greedy": greedy, "seed": seed, **found}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dshq_widget import algorithms
+from dshq_widget.contract.finite import plain, whole
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.metrics import METRICS, metric_named
 from dshq_widget.contract.setting import ConfigError, nearest
@@ -65,8 +66,7 @@ def sweep(
     optuna = _optuna()
     budget = Budget(updates, agent_steps, seconds)
     chosen = _seeds(seeds)
-    if isinstance(trials, bool) or trials < 1:
-        raise ValueError(f"trials must be a whole number of at least 1, got {trials!r}")
+    trials = whole("trials", trials, 1)
     if "seed" in hyper:
         raise ValueError(f"seed={hyper['seed']!r} would give every run the same one: say seeds=[{hyper['seed']!r}]")
     game = compiled(drill)
@@ -92,9 +92,9 @@ def sweep(
         return SweepResult(store.directory, metric, rises, store.runs())
 
     combinations = sweep_space.size(space)
-    whole = combinations <= trials
+    every = combinations <= trials
     trials = int(min(trials, combinations))
-    for number, values in _proposed(optuna, space, result, trials, whole):
+    for number, values in _proposed(optuna, space, result, trials, every):
         known = {run.seed for run in store.runs() if run.setting == number}
         for seed in (one for one in chosen if one not in known):
             how = {**hyper, **values, "seed": seed}
@@ -208,9 +208,13 @@ def _quiet(optuna: Any) -> Iterator[None]:
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if isinstance(seeds, bool) or not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"seeds must be a number of at least 1, or a list of different seeds, got {seeds!r}")
+    given = plain(seeds)
+    try:
+        chosen = [whole("a seed", one) for one in (given if isinstance(given, Iterable) else range(whole("", given)))]
+    except ValueError:
+        chosen = []
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"seeds must be a number of at least 1, or a list of different seeds, got {seeds!r:.60}")
     return chosen
 
 

@@ -22,6 +22,7 @@ import anywidget
 import traitlets
 
 from dshq_widget.contract import messages, protocol
+from dshq_widget.contract.finite import finite, plain
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
@@ -135,7 +136,7 @@ class DrillWidget(anywidget.AnyWidget):
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.load(show["opponent"])
-        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
+        checked = {key: check_show(key, plain(value), self._rivals.opponents) for key, value in show.items()}
         own: dict[str, Any] = {"seed": self._trainer.config.seed, "speed": compiled.spec.show_speed}
         if elsewhere and compiled.spec.sides == 2:  # it has learned to play side 0 only
             own["mode"] = "sandbox"
@@ -390,10 +391,10 @@ class DrillWidget(anywidget.AnyWidget):
     def step(self, unit: messages.Unit = "tick", count: int = 1) -> None:
         """Pause, and advance the match by `count` ticks or decisions."""
         page_protocol.one_of("unit", unit, protocol.STEP_UNITS)
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
+        if (found := finite(count)) is None or found != int(found) or not 1 <= found <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
         self._set_show(playing=False)
-        self._outbox.put(messages.Step(unit, count).to_json())
+        self._outbox.put(messages.Step(unit, int(found)).to_json())
 
     def reset(self, seed: int | None = None) -> None:
         """Restart the match, from `seed` if one is given."""
@@ -469,7 +470,7 @@ class DrillWidget(anywidget.AnyWidget):
         return page_protocol.controls(proposal["value"], _panels(self._trainer.drill))
 
     def _set_show(self, **changes: Any) -> None:
-        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
+        checked = {key: check_show(key, plain(value), self._rivals.opponents) for key, value in changes.items()}
         with self._outbox.lock:
             self.show = {**self.show, **checked}
         if "opponent" in changes:

@@ -251,6 +251,18 @@ def test_a_saved_policy_keeps_its_algorithm_and_its_settings(tmp_path):
         assert trainer.algorithm == "spo" and trainer.algorithm_settings == own
 
 
+def test_numpys_numbers_in_metadata_are_written(tmp_path):
+    known = {"drill": "bandit", "step": np.int64(5), "config": {"gamma": np.float32(0.5), "clip_value": np.True_}}
+    policy = apart(bandit=True).with_weights(apart(bandit=True).weights)
+    policy.metadata.update(known | {"metrics": {"updates": np.int64(3), "loss": np.float32(np.nan)}})
+    again = dshq_widget.load_policy(dshq_widget.save_policy(policy, tmp_path / "mine.dshq")).metadata
+    assert (again["step"], again["config"], again["metrics"]) == (5, {"gamma": 0.5, "clip_value": True}, {"updates": 3})
+    dshq_widget.save_json(policy, tmp_path / "mine.json")
+    policy.metadata["config"] = {"gamma": object()}
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        dshq_widget.save_policy(policy, tmp_path / "mine.dshq")
+
+
 def test_a_policy_that_does_not_say_what_it_plays_is_not_saved(tmp_path):
     policy = Policy.from_torch(chain(6, 8, 4).state_dict())
     with pytest.raises(dshq_widget.CheckpointError, match="does not say what it plays"):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from dshq_widget.cli.main import main
@@ -43,9 +44,18 @@ def test_a_drill_of_ones_own_is_passed(tmp_path):
         evaluate(file, Walk, against="idle")
 
 
+def test_numpys_numbers_are_numbers():
+    found = evaluate("ball:bronze", matches=np.int64(4), seed=np.uint8(3), greedy=np.True_)
+    assert json.loads(json.dumps(found)) == evaluate("ball:bronze", matches=4, seed=3, greedy=True)
+
+
 def test_wrong_arguments_are_sentences():
     for options, words in [
-        ({"matches": 0}, "matches must be at least 1, got 0"),
+        ({"matches": 0}, "matches must be a whole number of at least 1, got 0"),
+        ({"matches": 2.5}, "matches must be a whole number of at least 1, got 2.5"),
+        ({"matches": "4"}, "matches must be a whole number of at least 1, got '4'"),
+        ({"seed": None}, "seed must be a whole number, got None"),
+        ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
         ({"against": "nobody"}, "nobody"),
         ({"search": "4"}, "search: wanted K,DEPTH such as 16,4"),
     ]:

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from dshq_widget.contract.setting import ConfigError
@@ -83,6 +84,19 @@ def test_another_name_of_a_setting_is_that_setting(trained, tmp_path):
         sweep("bandit", {"lr": [0.1, 0.2]}, learning_rate=0.1, directory=tmp_path / "both", **how)
     with pytest.raises(ConfigError, match="not both"):
         sweep("bandit", {"num_minibatches": [2, 4]}, minibatch_size=64, directory=tmp_path / "sizes", **how)
+
+
+def test_numpys_numbers_are_kept_as_pythons(trained, tmp_path):
+    space = {"gamma": list(np.float32([0.5, 0.25])), "epochs": (np.int64(1), np.int64(2))}
+    how = {"trials": np.int64(2), "updates": np.int64(3), "normalize_advantages": np.True_, "directory": tmp_path}
+    for seeds, chosen in ((np.int64(2), {0, 1}), (np.array([3, 1]), {0, 1, 3})):
+        result = sweep("bandit", space, seeds=seeds, progress=False, **how)
+        assert {run.seed for run in result.runs} == chosen
+    with pytest.raises(ValueError, match="trials must be a whole number of at least 1, got 2.5"):
+        sweep("bandit", space, **how | {"trials": 2.5})
+    for wrong in (0, 2.5, True, [], [1, 1], [1.5], "12", None):
+        with pytest.raises(ValueError, match="seeds must be a number of at least 1"):
+            sweep("bandit", space, seeds=wrong, **how)
 
 
 def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
