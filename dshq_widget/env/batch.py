@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.finite import whole
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get
@@ -48,6 +49,17 @@ def _compiled_aloud(drill: CompiledDrill) -> CpuGame:
         timer.cancel()
 
 
+def whole_actions(actions: Any, shape: tuple[int, int]) -> NDArray[Any]:
+    """Actions as i64 of this shape, `[games, sides]`; a float must be a whole number. Raises ValueError for others."""
+    given = np.asarray(actions)
+    kind = given.dtype.kind
+    if kind not in "biu" and not (kind == "f" and np.isfinite(given).all() and (given == np.rint(given)).all()):
+        raise ValueError(f"expected whole numbers as actions, got {given.dtype} {given.ravel()[:3].tolist()!r:.60}")
+    if given.size != (rows := shape[0] * shape[1]):
+        raise ValueError(f"expected an action for each of {rows} rows, of shape {shape}, got shape {given.shape}")
+    return np.ascontiguousarray(given.reshape(shape), np.int64)
+
+
 class Batch:
     """`num_games` games in parallel on tiles of 16 lanes (spare lanes play along, but are not reported).
 
@@ -66,8 +78,7 @@ class Batch:
         shaping: bool = True,
         gamma: float = GAMMA,
     ):
-        if num_games < 1:
-            raise ValueError(f"num_games: expected at least 1, got {num_games}")
+        num_games, seed = whole("num_games", num_games, 1), whole("seed", seed)
         self.drill = compiled(drill)
         self.spec = self.drill.spec
         self.game = _compiled_aloud(self.drill)
@@ -126,10 +137,9 @@ class Batch:
         `reset`.
         """
         n = self.spec.n_actions
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
-            got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
-            raise ValueError(f"expected actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
+        actions = whole_actions(actions, (self.num_games, self.sides))
+        if actions.min() < 0 or actions.max() >= n:
+            raise ValueError(f"expected actions 0..{n - 1}, got some in {actions.min()}..{actions.max()}")
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)

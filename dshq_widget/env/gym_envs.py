@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.play.steps import NOBODY, observe_games, scratch_bytes, step_games
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.contract.finite import plain, whole
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.env.batch import GAMMA, Batch
+from dshq_widget.env.batch import GAMMA, Batch, whole_actions
 from dshq_widget.env.picture import Painter
 
 EVERY_DRILL = ("self", "random", "idle")
@@ -85,6 +86,7 @@ class DrillVectorEnv(VectorEnv):
             raise ValueError(f"render_mode: expected 'rgb_array' or None, got {render_mode!r}")
         if not 64 <= render_width <= 1920:
             raise ValueError(f"render_width: expected 64 to 1920 pixels, got {render_width}")
+        num_envs = whole("num_envs", num_envs, 1)
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         if spec.sides == 1 and opponent not in (None, *EVERY_DRILL):
@@ -110,24 +112,22 @@ class DrillVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators.
+        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators, and so does
+        a None among seeds for each game.
 
         `options["practice"]`: from now on episodes begin with training starts (true), or as the rules say.
-        `options["reset_mask"]`: bool (rows,), only these begin new episodes. Raises ValueError for other options.
+        `options["reset_mask"]`: bool (rows,), only these begin new episodes. Raises ValueError for other options or
+        seeds, and changes nothing.
         """
-        n = self.batch.num_games
         options = options or {}
+        check_options(options, RESET_OPTIONS)
         chosen = self._chosen(options.get("reset_mask"))
+        seeds = self._seeds(seed)
         if "practice" in options:
             self.batch.practise(bool(options["practice"]), chosen)
-        check_options(options, RESET_OPTIONS)
-        if seed is None:
-            self.batch.reset(chosen)
-        else:
-            seeds = seed + np.arange(n) if isinstance(seed, (int, np.integer)) else np.asarray(seed)
-            if seeds.shape != (n,):
-                raise ValueError(f"seed: expected an int or {n} of them, got {seeds.shape}")
-            self.batch.seed(seeds, chosen)
+        seeded = np.array([one is not None for one in seeds])
+        self.batch.reset(chosen & ~seeded)
+        self.batch.seed(np.array([one or 0 for one in seeds]), chosen & seeded)
         self._finished[chosen] = False
         return self._rows(self.batch.observe()), self._masks()
 
@@ -136,7 +136,7 @@ class DrillVectorEnv(VectorEnv):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One decision of every row. Raises ValueError for actions that are none of the drill's."""
         batch, learning = self.batch, self.learning
-        rows = np.asarray(actions).reshape(batch.num_games, learning)
+        rows = whole_actions(actions, (batch.num_games, learning))
         seen, rewards, paid, ends, winners, allowed = self._room()
         ended = step_games(
             batch.game.verbs,
@@ -144,7 +144,7 @@ class DrillVectorEnv(VectorEnv):
             batch.tiles.itemsize,
             self._shape,
             self._who,
-            np.ascontiguousarray(rows, np.int64),
+            rows,
             self._finished,
             batch.weights,
             batch.kinds,
@@ -213,6 +213,16 @@ class DrillVectorEnv(VectorEnv):
         """Everything but the painter, so that copies are small; a copy continues exactly."""
         return {**vars(self), "_painter": None}
 
+    def _seeds(self, seed: Any) -> list[int | None]:
+        """Each game's seed, of 32 bits; None: its generator goes on."""
+        n = self.batch.num_games
+        given = plain(seed)
+        if given is None or isinstance(given, (int, float)):
+            given = [None if given is None else whole("seed", given) + game for game in range(n)]
+        if not isinstance(given, (list, tuple)) or len(given) != n:
+            raise ValueError(f"seed must be a whole number or {n} of them, got {seed!r:.60}")
+        return [None if one is None else whole("seed", one) & 0xFFFFFFFF for one in given]
+
     def _chosen(self, rows: Any) -> NDArray[Any]:
         """The games, bool (num_games,), of a choice of rows."""
         n = self.batch.num_games
@@ -273,8 +283,8 @@ class DrillEnv(gym.Env):
         """A new episode. `options["practice"]`: from now on episodes begin with training starts (true), or as the
         rules say. Raises ValueError for other options.
         """
-        super().reset(seed=seed)
         check_options(options or {}, ("practice",))
+        super().reset(seed=None if seed is None else whole("seed", seed, 0))
         first = int(self.np_random.integers(1 << 31)) if seed is not None else None
         observed, infos = self._vector.reset(seed=first, options=options)
         return observed[0], {k: v[0] for k, v in infos.items()}

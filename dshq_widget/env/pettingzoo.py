@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from pettingzoo import ParallelEnv
 
+from dshq_widget.contract.finite import whole
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.env.batch import GAMMA, Batch
@@ -54,21 +55,26 @@ class DrillParallelEnv(ParallelEnv):
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A new episode; `options["practice"]` as in `DrillEnv`. Other options are ignored, as PettingZoo wants it."""
+        key = None if seed is None else whole("seed", seed) & 0xFFFFFFFF
         if options and "practice" in options:
             self.batch.practise(bool(options["practice"]), np.ones(1, bool))
-        if seed is None:
+        if key is None:
             self.batch.reset(np.ones(1, bool))
         else:
-            self.batch.seed(np.array([seed]))
+            self.batch.seed(np.array([key]))
         self.agents = list(self.possible_agents)
         return self._by_agent(self.batch.observe()[0]), self._with_masks({agent: {} for agent in self.agents})
 
     def step(
         self, actions: dict[str, int]
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
-        rewards, paid, terminated, truncated = self.batch.step(
-            np.array([[actions[agent] for agent in self.possible_agents]])
-        )
+        """One decision of both agents. Raises ValueError if one has no action, or the game is over."""
+        if not self.agents:
+            raise ValueError("the game has ended, or has not begun: call reset()")
+        lack = [agent for agent in self.agents if agent not in actions]
+        if lack:
+            raise ValueError(f"expected an action of each agent, got none of {', '.join(lack)}")
+        rewards, paid, terminated, truncated = self.batch.step([[actions[agent] for agent in self.possible_agents]])
         agents, names = self.agents, [t.name for t in self.batch.spec.terms]
         infos = {a: {f"reward_{n}": float(paid[0, k, j]) for j, n in enumerate(names)} for k, a in enumerate(agents)}
         result = (self._by_agent(self.batch.observe()[0]), {a: float(rewards[0, k]) for k, a in enumerate(agents)})

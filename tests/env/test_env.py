@@ -165,7 +165,7 @@ def test_masks_are_told_where_gymnasium_looks_for_them():
     "call, text",
     [
         (lambda: make_vec("bal"), "'ball'"),
-        (lambda: make_vec("ball", 0), "num_games"),
+        (lambda: make_vec("ball", 0), "num_envs must be a whole number of at least 1, got 0"),
         (lambda: make_vec("ball", 4, opponent="chasr"), "chaser"),
         (lambda: make("cartpole", opponent="balancer"), "'cartpole' has one side"),
         (lambda: make_vec("ball", 4, autoreset="never"), "next_step, same_step"),
@@ -180,3 +180,19 @@ def test_wrong_requests_say_what_was_wanted(call, text):
 
 def test_is_a_gymnasium_vector_env():
     assert isinstance(make_vec("ball", 2), gym.vector.VectorEnv)
+
+
+def test_both_sides_of_a_parallel_game_have_to_act():
+    pytest.importorskip("pettingzoo", reason="the extra `pettingzoo` is not installed")
+    game = make_parallel("ball")
+    with pytest.raises(ValueError, match=r"call reset\(\)"):
+        game.step({"side_0": 0, "side_1": 0})
+    game.reset(seed=0)
+    with pytest.raises(ValueError, match="expected an action of each agent, got none of side_1"):
+        game.step({"side_0": 0})
+    with pytest.raises(ValueError, match="whole numbers as actions"):
+        game.step({"side_0": 0, "side_1": 0.5})
+    before = game.batch.tiles.tobytes()
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        game.reset(seed=1.5, options={"practice": True})
+    assert game.batch.tiles.tobytes() == before

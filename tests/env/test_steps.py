@@ -6,6 +6,7 @@ import pytest
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.gym_envs import DrillVectorEnv
+from dshq_widget.env.making import make
 
 STEPS, GAMES = 40, 19  # a tile, and a part of one
 
@@ -84,3 +85,73 @@ def test_an_action_that_is_none_changes_nothing():
     with pytest.raises(ValueError, match=r"expected actions 0\.\.1, got some in 0\.\.2"):
         env.step(np.array([0, 2, 1]))
     assert env.batch.tiles.tobytes() == before
+
+
+@pytest.mark.parametrize(
+    ("actions", "said"),
+    [
+        ([0.7, 0, 1], r"whole numbers as actions, got float64 \[0\.7"),
+        ([np.nan, 0, 1], "whole numbers as actions"),
+        ([np.inf, 0, 1], "whole numbers as actions"),
+        (["1", "0", "1"], "whole numbers as actions"),
+        ([None, 0, 1], "whole numbers as actions"),
+        ([2**70, 0, 1], "whole numbers as actions"),
+        ([0, 1], "an action for each of 3 rows, of shape"),
+    ],
+)
+def test_what_is_no_action_is_refused(actions, said):
+    env = DrillVectorEnv("cartpole", 3)
+    env.reset(seed=0)
+    before = env.batch.tiles.tobytes()
+    with pytest.raises(ValueError, match=said):
+        env.step(actions)
+    with pytest.raises(ValueError, match="whole numbers as actions"):
+        make("cartpole").step(0.5)
+    assert env.batch.tiles.tobytes() == before
+    env.step(np.float32([0, 1, 1]))
+
+
+def test_a_game_without_a_seed_goes_on_with_its_own():
+    env, same = DrillVectorEnv("cartpole", 3, seed=5), DrillVectorEnv("cartpole", 3, seed=5)
+    env.reset(seed=[1, None, 3])
+    same.reset()
+    assert np.array_equal(env.batch.snapshot([1]), same.batch.snapshot([1]))
+    same.reset(seed=[1, 2, 3])
+    assert np.array_equal(env.batch.snapshot([0, 2]), same.batch.snapshot([0, 2]))
+    assert make("cartpole").reset(seed=np.int64(3))[0].tolist() == make("cartpole").reset(seed=3)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seed": [1, 2]}, "seed must be a whole number or 3 of them"),
+        ({"seed": [1, 2.5, 3]}, "seed must be a whole number, got 2.5"),
+        ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"seed": True}, "seed must be a whole number"),
+        ({"seed": "1"}, "seed must be a whole number or 3 of them"),
+        ({"options": {"colour": "red"}}, "unknown option 'colour'"),
+    ],
+)
+def test_a_refused_reset_changes_nothing(given, said):
+    env = DrillVectorEnv("cartpole", 3)
+    env.reset(seed=0)
+    before = env.batch.tiles.tobytes()
+    with pytest.raises(ValueError, match=said):
+        env.reset(**{**given, "options": {"practice": True, **given.get("options", {})}})
+    assert env.batch.tiles.tobytes() == before
+
+
+def test_a_refused_option_leaves_the_generator_of_one_game():
+    env, same = make("cartpole"), make("cartpole")
+    for one in (env, same):
+        one.reset(seed=0)
+    with pytest.raises(ValueError, match="unknown option"):
+        env.reset(seed=1, options={"colour": "red"})
+    assert np.array_equal(env.np_random.random(3), same.np_random.random(3))
+
+
+def test_numbers_of_games_are_whole():
+    for wrong in (0, 2.5, "2", True, None):
+        with pytest.raises(ValueError, match="num_envs must be a whole number of at least 1"):
+            DrillVectorEnv("cartpole", wrong)
+    assert DrillVectorEnv("cartpole", np.int64(2), seed=np.uint32(1)).num_envs == 2
