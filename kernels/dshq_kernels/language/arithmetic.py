@@ -19,6 +19,8 @@ from dshq_kernels.language.reading import Parsed
 
 # The f32 nearest to each end of i32 inside its range: `int(x)` saturates there.
 I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
+RANGES = {I32: (-(1 << 31), (1 << 31) - 1), U32: (0, (1 << 32) - 1)}
+F32_MOST = float(np.finfo(np.float32).max)
 LITERAL = "int literal"  # the type of an int literal until its neighbour or its use decides
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -42,6 +44,20 @@ MENDS = {
 BOOL_ARITHMETIC = "arithmetic on a bool is not allowed"
 
 
+class OutOfRangeError(ValueError):
+    """An int literal that its type cannot hold; whoever knows the line makes it a RulesError."""
+
+    def __init__(self, value: int, kind: str):
+        low, high = RANGES[kind]
+        self.what = f"{shown(value)} does not fit {kind}, which holds {low} to {high}"
+        self.mend = "write `i32(...)` or `u32(...)` around a literal whose 32 bits are meant"
+
+
+def shown(value: int) -> str:
+    """A whole number as an error names it."""
+    return str(value) if abs(value) < 10**20 else f"an int of {len(str(abs(value)))} digits"
+
+
 def round32(value: float) -> float:
     """The nearest float32."""
     return float(np.float32(value))
@@ -57,12 +73,21 @@ def literal(value: Any, node: ast.AST, parsed: Parsed) -> Const:
     if isinstance(value, bool):
         return Const(value, BOOL)
     if isinstance(value, (int, np.integer)):
-        return Const(int(value), LITERAL)
+        return whole(int(value), node, parsed)
     if isinstance(value, (float, np.floating)):
         if math.isnan(value):
             raise parsed.error(node, "NaN is not a number that rules can hold", "keep a flag in a field of its own")
+        if F32_MOST < abs(value) < math.inf:
+            raise parsed.error(node, f"{value!r} is more than an f32 holds", "write `math.inf`, or at most 3.4e38")
         return Const(round32(float(value)), F32)
     raise parsed.error(node, f"{value!r} is not a number", "rules support only f32, i32, u32 and bool")
+
+
+def whole(value: int, node: ast.AST, parsed: Parsed) -> Const:
+    """An int literal, if any type can hold it."""
+    if abs(value) > F32_MOST:
+        raise parsed.error(node, f"{shown(value)} is more than any type holds", "write at most 3.4e38, as a float")
+    return Const(value, LITERAL)
 
 
 def zero(kind: str) -> Const:
@@ -70,8 +95,18 @@ def zero(kind: str) -> Const:
 
 
 def settle(value: Expr) -> Expr:
-    """Decide an undecided int literal: i32."""
-    return Const(wrap(int(value.value), I32), I32) if isinstance(value, Const) and value.type == LITERAL else value
+    """Decide an undecided int literal: i32. Raises OutOfRangeError if it is none."""
+    return fitted(value, I32) if isinstance(value, Const) and value.type == LITERAL else value
+
+
+def fitted(value: Const, kind: str) -> Const:
+    """An int literal as f32, i32 or u32. Raises OutOfRangeError."""
+    if kind == F32:
+        return Const(round32(value.value), F32)
+    low, high = RANGES[kind]
+    if not low <= value.value <= high:
+        raise OutOfRangeError(int(value.value), kind)
+    return Const(int(value.value), kind)
 
 
 def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
@@ -79,7 +114,7 @@ def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
     if value.type == wanted:
         return value
     if isinstance(value, Const) and value.type == LITERAL and wanted != BOOL:
-        return Const(round32(value.value) if wanted == F32 else wrap(int(value.value), wanted), wanted)
+        return fitted(value, wanted)
     raise parsed.error(node, f"expected {wanted}, got {value.type}", MENDS[wanted])
 
 
@@ -148,7 +183,8 @@ def binary(a: Expr, b: Expr, node: ast.BinOp, parsed: Parsed) -> Expr:
     if isinstance(a, Const) and isinstance(b, Const) and a.type in (LITERAL, I32):
         if op == "/" and b.value == 0:
             raise parsed.error(node, "this divides by 0", "write the number that is meant, such as `math.inf`")
-        return fold(op, a, b)
+        value = fold(op, a, b)
+        return whole(int(value.value), node, parsed) if value.type == LITERAL else value
     if a.type == F32 and op not in ("+", "-", "*", "/"):
         mend = "use `floor(a / b)`" if op in ("//", "%") else "use ints"
         raise parsed.error(node, f"`{op}` does not work on floats", mend)

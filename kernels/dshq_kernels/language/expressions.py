@@ -14,6 +14,8 @@ from dshq_kernels.language.arithmetic import (
     I32_HIGH,
     I32_LOW,
     LITERAL,
+    RANGES,
+    OutOfRangeError,
     binary,
     bounds,
     clamped,
@@ -300,6 +302,10 @@ class Expressions:
             raise scope.error(node, f"{name} takes {wanted}, got {len(args)}", "pass as many as it takes")
         (a,) = args
         if name in CASTS:
+            if a.type == LITERAL and name == "int":
+                return settle(a)
+            if a.type == LITERAL and name in ("i32", "u32") and not RANGES[I32][0] <= a.value <= RANGES[U32][1]:
+                raise OutOfRangeError(int(a.value), name)
             return self.cast(a, CASTS[name])
         if name == "abs" and a.type in (I32, LITERAL):
             a = settle(a)

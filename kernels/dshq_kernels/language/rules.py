@@ -13,7 +13,7 @@ from math import prod
 from types import MappingProxyType
 
 from dshq_kernels.language import rng
-from dshq_kernels.language.arithmetic import FOLD, bounds, convert, fold, settle, zero
+from dshq_kernels.language.arithmetic import FOLD, OutOfRangeError, bounds, convert, fold, settle, zero
 from dshq_kernels.language.expressions import SHAPES
 from dshq_kernels.language.ir import (
     BOOL,
@@ -140,7 +140,10 @@ class _Translation:
             last = parsed.node.body[-1]
             if len(values) != 1:
                 raise parsed.error(last, f"rule {name!r} must return one {result}", "end it with `return value`")
-            value = convert(settle(values[0]), result, last, parsed)
+            try:
+                value = convert(settle(values[0]), result, last, parsed)
+            except OutOfRangeError as error:
+                raise parsed.error(last, error.what, error.mend) from None
             writer.append(Out(Const(at, I32), value, at=parsed.origin(last)))
         self.names |= writer.names
         return tuple(writer.block)

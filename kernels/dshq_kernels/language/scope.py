@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from dshq_kernels.language.arithmetic import settle
+from dshq_kernels.language.arithmetic import OutOfRangeError, settle
 from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Origin, Stmt, Var
 from dshq_kernels.language.reading import Parsed
 from dshq_kernels.language.subset import RulesError
@@ -62,6 +62,14 @@ class Scope:
 
     def error(self, node: ast.AST, what: str, mend: str) -> RulesError:
         return self.parsed.error(node, what, mend)
+
+    @contextmanager
+    def literals(self, node: ast.AST) -> Iterator[None]:
+        """What is translated inside this context stands in `node`: an int literal that its type cannot hold, too."""
+        try:
+            yield
+        except OutOfRangeError as error:
+            raise self.error(node, error.what, error.mend) from None
 
     def fork(self) -> Scope:
         """A copy with separate names: assignments in a branch are not visible outside it."""
