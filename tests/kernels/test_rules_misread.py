@@ -1,6 +1,6 @@
 """Rules that Python or their author reads in another way than the translator could: refused, with the line."""
 
-# ruff: noqa: F821  (u32, i32, random ... are words of the rules language)
+# ruff: noqa: F821, F823, B007  (u32, i32, random ... are words of the rules language; what is wrong is on purpose)
 
 import inspect
 
@@ -14,6 +14,18 @@ from tests.harness.games.small_drill import drill_with
 
 STATE = {"x": "f32", "n": "i32", "u": "u32", "ok": "bool", "row": ("f32", 3)}
 HUGE = 10**400
+GAIN = 0.5
+
+
+@rule
+def twice(x):
+    return x * 2.0
+
+
+@rule
+def line(s, i):
+    """A rule of the module's own, named as a shape is."""
+    s.n[i] += 7
 
 
 def refused(tick, found, mend, said_of=None, **members):
@@ -120,3 +132,97 @@ def test_literals_at_the_ends_of_their_types_are_what_they_say():
     game.tick(tiles)
     assert (tiles["n"] == 2147483647).all() and (tiles["u"] == np.uint32(0xFFFFFFFF - 0x9E3779B9)).all()
     assert (tiles["x"] == 0).all()
+
+
+# ---- variables with the name of something else
+
+
+def calls_its_sine(s, i):
+    sin = 1.0
+    s.x[i] = sin(sin)
+
+
+def calls_its_least(s, i):
+    s.x[i] = min(s.x[i], 2.0)
+    for min in range(3):
+        s.n[i] += min
+
+
+def loops_over_its_range(s, i):
+    range = 3
+    for k in range(3):
+        s.n[i] += k + range
+
+
+def calls_its_helper(s, i):
+    twice = 3.0
+    s.x[i] = twice(twice)
+
+
+def draws_with_its_circle(s, i):
+    circle = 1.0
+    circle(0.0, 0.0, circle, 1)
+
+
+def reads_before(s, i):
+    s.x[i] = GAIN
+    GAIN = 1.0
+    s.n[i] = int(GAIN)
+
+
+def adds_to_a_constant(s, i):
+    GAIN += 1.0
+    s.x[i] = GAIN
+
+
+def reads_by_an_empty_loop(s, i):
+    for GAIN in range(0):
+        s.n[i] += 1
+    s.x[i] = GAIN
+
+
+def reads_through_its_own(s, i):
+    math = 1.0
+    s.x[i] = math.pi + math
+
+
+@pytest.mark.parametrize(
+    "tick, found, mend",
+    [
+        (calls_its_sine, "'sin' is a variable in this rule", "another name"),
+        (calls_its_least, "'min' is a variable in this rule", "another name"),
+        (loops_over_its_range, "'range' is a variable in this rule", "another name"),
+        (calls_its_helper, "'twice' is a variable in this rule", "another name"),
+        (draws_with_its_circle, "'circle' is a variable in this rule", "another name"),
+        (reads_before, "the variable 'GAIN' has no value here", "Give it one first"),
+        (adds_to_a_constant, "the variable 'GAIN' has no value here", "Give it one first"),
+        (reads_by_an_empty_loop, "the variable 'GAIN' has no value here", "Give it one first"),
+        (reads_through_its_own, "'math.pi' is not a local", "constant"),
+    ],
+)
+def test_a_variable_hides_what_else_has_its_name_as_in_python(tick, found, mend):
+    refused(tick, found, mend)
+
+
+@rule
+def measured(length):
+    return length(length, 1.0)
+
+
+def measures(s, i):
+    s.x[i] = measured(2.0)
+
+
+def test_a_parameter_hides_the_word_that_has_its_name():
+    refused(measures, "'length' is a variable in this rule", "another name", measured)
+
+
+def calls_a_line(s, i):
+    line(s, i)
+
+
+def test_a_rule_of_the_module_hides_the_shape_that_has_its_name():
+    game = compile_drill(drill_with(calls_a_line)).game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["n"] == 7).all()

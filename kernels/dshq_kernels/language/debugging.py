@@ -30,7 +30,7 @@ def only_debugs(node: ast.stmt, scope: Scope, reader: Reader) -> bool:
     """Whether a statement does nothing but debug."""
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id=word) as name)) if word in WORDS:
-            return word not in scope.names and reader.lookup(name, scope.parsed) is None
+            return word not in scope.parsed.own and reader.lookup(name, scope.parsed) is None
         case ast.If() | ast.For():
             inside = [part for part in (*node.body, *node.orelse) if not isinstance(part, ast.Pass)]
             return bool(inside) and all(only_debugs(part, scope, reader) for part in inside)

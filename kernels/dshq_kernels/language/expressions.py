@@ -160,6 +160,9 @@ class Expressions:
         return value
 
     def constant(self, node: ast.Name | ast.Attribute, scope: Scope) -> Const:
+        if isinstance(node, ast.Name) and node.id in scope.parsed.own:
+            mend = f"give it one first; a rule that assigns to {node.id!r} sees no constant of that name"
+            raise scope.error(node, f"the variable {node.id!r} has no value here", mend)
         value = self.reader.lookup(node, scope.parsed)
         if isinstance(node, ast.Name) and isinstance(value, (types.FunctionType, str)):
             own = self.reader.named(node.id, scope.parsed)  # a constant may have the name of a word that is called
@@ -264,8 +267,10 @@ class Expressions:
 
     def call(self, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
         """All values that a call returns."""
-        callee = self.reader.lookup(node.func, scope.parsed)
         name = ast.unparse(node.func)
+        if name in scope.parsed.own:
+            raise scope.error(node, *a_variable(name))
+        callee = self.reader.lookup(node.func, scope.parsed)
         if node.keywords:
             raise scope.error(node, "rules do not support keyword arguments", "pass them by position")
         if isinstance(callee, str) and callee in BUILTIN.values():
@@ -345,6 +350,11 @@ class Expressions:
             number = Cast(Select(Compare("<", x, high), x, high, F32), I32)
             return Cast(number, U32) if wanted == U32 else number
         return Cast(value, wanted)
+
+
+def a_variable(name: str) -> tuple[str, str]:
+    """The error and the fix, where it is called."""
+    return f"{name!r} is a variable in this rule and cannot be called", "give the variable another name"
 
 
 def not_an_index(value: Expr) -> tuple[str, str]:

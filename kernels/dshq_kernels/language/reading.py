@@ -55,6 +55,8 @@ class Parsed:
     lines: tuple[str, ...]
     first: int
     params: tuple[str, ...]
+    own: frozenset[str]
+    """Its variables: parameters and whatever it assigns to, as Python has it everywhere in the function."""
 
     def origin(self, node: ast.stmt, caller: Origin | None = None) -> Origin:
         """The line of a statement; `caller` called the rule, unless it is a verb's own."""
@@ -84,19 +86,23 @@ class Reader:
         return self._parsed[function]
 
     def lookup(self, node: ast.expr, parsed: Parsed) -> Any:
-        """The Python object a name or dotted name stands for in a rule, or None."""
+        """The Python object a name or dotted name stands for around a rule; None for nothing and for a variable."""
         if isinstance(node, ast.Attribute):
             owner = self.lookup(node.value, parsed)
             if isinstance(owner, types.ModuleType) and owner.__name__ in ("math", "numpy"):
                 named = OTHERWISE_IN_NUMPY.get(node.attr, node.attr) if owner.__name__ == "numpy" else node.attr
                 return WORDS.get(named, getattr(owner, node.attr, None))
             return getattr(owner, node.attr, None) if isinstance(owner, (type, types.ModuleType)) else None
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or node.id in parsed.own:
             return None
         found = self.named(node.id, parsed)
         if node.id in OTHERWISE_IN_NUMPY and found is getattr(np, node.id):  # from numpy import sign
             return WORDS[OTHERWISE_IN_NUMPY[node.id]]
         return found if isinstance(found, types.FunctionType) else WORDS.get(node.id, found)
+
+    def has_rule(self, node: ast.expr, parsed: Parsed) -> bool:
+        """Whether a name stands for a function marked @rule."""
+        return hasattr(self.lookup(node, parsed), "__dshq_rule__")
 
     def named(self, name: str, parsed: Parsed) -> Any:
         """What stands under a name around a rule, whatever the word means in the language; or None."""
@@ -132,7 +138,8 @@ def parse(function: Callable[..., Any]) -> Parsed:
             f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"
         )
     a = node.args
-    parsed = Parsed(function, node, file, tuple(lines), first, tuple(p.arg for p in a.args))
+    params = tuple(p.arg for p in a.args)
+    parsed = Parsed(function, node, file, tuple(lines), first, params, frozenset({*params, *stored_names(node)}))
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
         raise parsed.error(node, "rules take only plain positional parameters", "remove defaults, * and **")
     return parsed

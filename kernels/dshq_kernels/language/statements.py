@@ -10,7 +10,7 @@ from typing import Any
 
 from dshq_kernels.language.arithmetic import LITERAL, binary, convert, settle, unify
 from dshq_kernels.language.debugging import debug, only_debugs
-from dshq_kernels.language.expressions import SHAPES, Expressions, outside
+from dshq_kernels.language.expressions import SHAPES, Expressions, a_variable, outside
 from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Store, Var
 from dshq_kernels.language.reading import Parsed, Reader, stored_names
 from dshq_kernels.language.scope import RESULT, Argument, Marker, Scope, Undefined, Value, Writer
@@ -249,6 +249,8 @@ class Statements:
         """The index's name and the constant range of a loop, and whether it says `loop`: to be kept as a loop."""
         call = node.iter
         word = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        if word in scope.parsed.own:
+            raise scope.error(node, *a_variable(word))
         over_range = word in ("range", "loop")
         if not isinstance(call, ast.Call) or not over_range or not isinstance(node.target, ast.Name):
             raise scope.error(node, "loops must run over a `range` of constants", "write `for k in range(10):`")
@@ -270,7 +272,7 @@ class Statements:
 
     def call(self, node: ast.Call, scope: Scope) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name in SHAPES and name not in self.reader.source.rules:
+        if name in SHAPES and name not in scope.parsed.own and not self.reader.has_rule(node.func, scope.parsed):
             self.shape(name, node, scope)
         else:
             self.expressions.call(node, scope)
