@@ -25,6 +25,7 @@ from dshq_kernels.backends.wasm import drill_module
 from dshq_kernels.backends.wgsl import wgsl_source
 from dshq_kernels.language.ir import Program
 from dshq_kernels.language.rules import Source, translate
+from dshq_kernels.language.scope import TOO_DEEP
 from dshq_kernels.language.selects import with_selects
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
@@ -139,6 +140,9 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         return _compile(drill)
     except RulesError as error:
         raise RulesError(_named_cell(str(error))) from None  # hide the translator's stack frames from the author
+    except RecursionError:
+        what, mend = TOO_DEEP
+        raise RulesError(f"the rules of drill {drill.__name__}: {what}. {mend[:1].upper()}{mend[1:]}.") from None
     except DeclarationError as error:
         raise ValueError(_named_cell(f"{checks.place(drill, error)}drill {drill.__name__}: {error}")) from None
 

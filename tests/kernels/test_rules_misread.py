@@ -2,6 +2,7 @@
 
 # ruff: noqa: F821, F823, B007  (u32, i32, random ... are words of the rules language; what is wrong is on purpose)
 
+import importlib.util
 import inspect
 
 import numpy as np
@@ -226,3 +227,43 @@ def test_a_rule_of_the_module_hides_the_shape_that_has_its_name():
     tiles = game.new(1)
     game.tick(tiles)
     assert (tiles["n"] == 7).all()
+
+
+# ---- deep nesting
+
+
+def loaded(folder, *lines):
+    """A `tick` of these lines, from a file of its own."""
+    path = folder / "deep.py"
+    path.write_text("\n".join(["def tick(s, i):", *(f"    {line}" for line in lines), ""]))
+    spec = importlib.util.spec_from_file_location("deep", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.tick
+
+
+def many_tests(count):
+    later = (f"elif s.n[i] == {k}:\n        s.x[i] = {k}.0" for k in range(1, count))
+    return "if s.n[i] == 0:\n        s.x[i] = 0.0", *later
+
+
+def test_what_is_nested_too_deeply_is_refused(tmp_path):
+    """With the line, where the translator meets it before the back ends do."""
+    with pytest.raises(RulesError, match=r"deep.py:\d+: in rule 'tick': this is nested too deeply\n.*\nKeep parts"):
+        compile_drill(drill_with(loaded(tmp_path, *many_tests(400))))
+    with pytest.raises(RulesError, match="this is nested too deeply"):
+        compile_drill(drill_with(loaded(tmp_path, f"s.x[i] = {' + '.join(['s.x[i]'] * 900)}")))
+
+
+def test_what_python_cannot_nest_so_deeply_is_said_where_python_runs_it(tmp_path):
+    game = compile_drill(drill_with(loaded(tmp_path, *many_tests(110)))).game(reference=True)
+    with pytest.raises(RulesError, match=r"deep.py:1: in rule 'tick': this is nested too deeply for Python to run"):
+        game.tick(game.new(1))
+
+
+RULES = {"tick": rule(lambda s, i: None)}
+
+
+def test_a_lambda_is_no_rule():
+    with pytest.raises(RulesError, match=r"misread.py:\d+: rule '<lambda>' is not a plain function"):
+        compile_drill(drill_with(RULES["tick"]))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dshq_kernels.backends.cpu import VERB_NAMES, CpuGame, tile_dtype
 from dshq_kernels.backends.spec import RulesSpec
 from dshq_kernels.language.ir import F32
+from dshq_kernels.language.subset import RulesError
 from dshq_kernels.simd.lanes import LANES
 
 SWITCH, REFERENCE = "DSHQ_RULES", "reference"
@@ -128,7 +129,11 @@ class Loaded:
         """A verb's function, or None where it does nothing."""
         if key in self._written and key not in self._loaded:
             verb, scope = self._written[key], dict(self._names)
-            exec(compile(on_rows(verb["code"], verb["rows"]), verb["file"], "exec"), scope)
+            try:
+                exec(compile(on_rows(verb["code"], verb["rows"]), verb["file"], "exec"), scope)
+            except (SyntaxError, RecursionError) as error:
+                place = f"{verb['file']}:{verb['line']}: in rule {verb['name']!r}"
+                raise RulesError(f"{place}: this is nested too deeply for Python to run ({error.args[0]})") from None
             function = scope[verb["name"]]
             self.inner[function.__code__] = verb["inner"]
             self._loaded[key] = function

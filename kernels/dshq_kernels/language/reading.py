@@ -131,8 +131,12 @@ def parse(function: Callable[..., Any]) -> Parsed:
             f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell"
         ) from error
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    node = ast.parse("".join(line.removeprefix(indent) for line in lines)).body[0]  # a comment may stand further left
     file = name if written else inspect.getsourcefile(function) or "?"
+    try:
+        text = "".join(line.removeprefix(indent) for line in lines)  # a comment may stand further left
+        node: ast.stmt | None = ast.parse(text).body[0]
+    except SyntaxError:
+        node = None  # a lambda inside something else
     if not isinstance(node, ast.FunctionDef):
         raise RulesError(
             f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"

@@ -14,6 +14,8 @@ from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Origin, Stmt, V
 from dshq_kernels.language.reading import Parsed
 from dshq_kernels.language.subset import RulesError
 
+TOO_DEEP = ("this is nested too deeply", "keep parts of it in variables; write a chain of `elif` as several `if`s")
+
 
 class Marker:
     """The meaning of a name that is not a value: the state, the lane or the verb's result."""
@@ -64,12 +66,16 @@ class Scope:
         return self.parsed.error(node, what, mend)
 
     @contextmanager
-    def literals(self, node: ast.AST) -> Iterator[None]:
-        """What is translated inside this context stands in `node`: an int literal that its type cannot hold, too."""
+    def located(self, node: ast.AST) -> Iterator[None]:
+        """What is translated inside this context stands in `node`: so do an int literal that its type cannot hold, and
+        what is nested too deeply.
+        """
         try:
             yield
         except OutOfRangeError as error:
             raise self.error(node, error.what, error.mend) from None
+        except RecursionError:
+            raise self.error(node, *TOO_DEEP) from None
 
     def fork(self) -> Scope:
         """A copy with separate names: assignments in a branch are not visible outside it."""

@@ -56,7 +56,7 @@ class Statements:
                 raise scope.error(statement, "`return` must be the last statement", mend)
             self.statement(statement, scope)
         if isinstance(last, ast.Return):
-            with self.writer.on(scope.origin(last)), scope.literals(last):
+            with self.writer.on(scope.origin(last)), scope.located(last):
                 return self.returned(last, scope)
         self.statement(last, scope)
         return ()
@@ -84,7 +84,7 @@ class Statements:
             self.statement(statement, scope)
 
     def statement(self, node: ast.stmt, scope: Scope) -> None:
-        with self.writer.on(scope.origin(node)), scope.literals(node):
+        with self.writer.on(scope.origin(node)), scope.located(node):
             if only_debugs(node, scope, self.reader):
                 debug(node, scope, self)
             else:
