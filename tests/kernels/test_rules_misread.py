@@ -267,3 +267,26 @@ RULES = {"tick": rule(lambda s, i: None)}
 def test_a_lambda_is_no_rule():
     with pytest.raises(RulesError, match=r"misread.py:\d+: rule '<lambda>' is not a plain function"):
         compile_drill(drill_with(RULES["tick"]))
+
+
+# ---- where a thing may stand
+
+
+def draws_in_its_tick(s, i):
+    circle(0.0, 0.0, 1.0, 0)
+
+
+def names_its_step(s, i):
+    for k in range(0, 3, step=2):  # type: ignore[call-overload]
+        s.n[i] += k
+
+
+@pytest.mark.parametrize(
+    "tick, found, mend",
+    [
+        (draws_in_its_tick, "circle draws a shape, and only the rule `scene` draws", "Move it there"),
+        (names_its_step, "loops must run over a `range` of constants", "range(10)"),
+    ],
+)
+def test_shapes_stand_in_the_scene_and_ranges_have_no_keywords(tick, found, mend):
+    refused(tick, found, mend)

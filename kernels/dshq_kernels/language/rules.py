@@ -134,7 +134,7 @@ class _Translation:
             mend = f"write `def {name}({', '.join(parameters)})`"
             raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
         self.places[name] = parsed.origin(parsed.node)
-        writer = Writer(self.numbers, written)
+        writer = Writer(self.numbers, written, draws=name == "scene")
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
             last = parsed.node.body[-1]

@@ -92,13 +92,14 @@ class Scope:
 
 class Writer:
     """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
-    `result` describes the array that the verb writes, if any.
+    `result` describes the array that the verb writes, if any; `draws`: whether it is the scene.
     """
 
-    def __init__(self, numbers: Iterator[int], result: Written | None = None):
+    def __init__(self, numbers: Iterator[int], result: Written | None = None, draws: bool = False):
         self.block: list[Stmt] = []
         self.written = 0
         self.result = result
+        self.draws = draws
         self.at: Origin | None = None
         """Of the statements that are being written."""
         self.names: dict[str, str] = {}

@@ -252,7 +252,7 @@ class Statements:
         if word in scope.parsed.own:
             raise scope.error(node, *a_variable(word))
         over_range = word in ("range", "loop")
-        if not isinstance(call, ast.Call) or not over_range or not isinstance(node.target, ast.Name):
+        if not isinstance(call, ast.Call) or not over_range or not isinstance(node.target, ast.Name) or call.keywords:
             raise scope.error(node, "loops must run over a `range` of constants", "write `for k in range(10):`")
         if node.orelse:
             raise scope.error(node, "loops cannot have an `else`", "use a flag")
@@ -278,6 +278,8 @@ class Statements:
             self.expressions.call(node, scope)
 
     def shape(self, name: str, node: ast.Call, scope: Scope) -> None:
+        if not self.writer.draws:
+            raise scope.error(node, f"{name} draws a shape, and only the rule `scene` draws", "move it there")
         kind, slots = SHAPES[name]
         alpha = [k.value for k in node.keywords if k.arg == "alpha"]
         if len(node.args) not in (len(slots), len(slots) + 1) or len(alpha) != len(node.keywords):
