@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dshq_widget.files import atomic
+from dshq_widget.learning.saved_state import with_fresh_moments
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import paths
 from dshq_widget.training.latest_policy import PolicyVersion
@@ -116,20 +117,28 @@ class RunFiles:
         """`resume`, if the file still exists."""
         return self.resume if self.resume and os.path.exists(self.resume) else None
 
-    def state_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
-        """The optimiser's state of that policy if the file to continue from holds the same version; else empty."""
+    def rest_of(self, newest: PolicyVersion, updates: int) -> dict[str, np.ndarray]:
+        """What the file to continue from has beside that policy. Where the policy is newer, since its learner was ended
+        by force, it is what the next learner goes on with: all but the optimiser's moments, and so many `updates`.
+        """
         saved = self._file_of(newest)
-        return {} if saved is None else saved.state
+        if saved is None:
+            return {}
+        if saved.version == newest.version:
+            return saved.state
+        state = with_fresh_moments(saved.state)
+        if "train.updates" in state:
+            state["train.updates"] = np.array(max(updates, int(state["train.updates"])), np.int64)
+        return state
 
     def _file_of(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
-        """The file to continue from if it can be read and holds that policy."""
+        """The file to continue from if it can be read and holds that policy's network, of this version or before."""
         path = self.to_resume()
         try:
             saved = checkpoint.load(path) if path else None
         except checkpoint.CheckpointError:
             return None
-        wanted = (newest.version, newest.layers, newest.activation)
-        return saved if saved and (saved.version, saved.layers, saved.activation) == wanted else None
+        return saved if saved and (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
 
     def set_aside(
         self, name: str, newest: PolicyVersion, published: Callable[[], checkpoint.Checkpoint]
@@ -140,7 +149,8 @@ class RunFiles:
         """
         autosave = self.autosave()
         kept = autosave.with_name(name)
-        if self._file_of(newest) is not None:
+        saved = self._file_of(newest)
+        if saved is not None and saved.version == newest.version:
             if self.resume != str(autosave):
                 return None
             paths.replace(autosave, kept)

@@ -133,15 +133,13 @@ class RunState:
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
     def _set_aside(self, name: str) -> Path | None:
-        """Keep the newest policy, which is being replaced, in a file of that name, with the settings that trained it. A
-        learner that was ended by force has published more than it saved; then the file has no optimiser.
-        """
+        """Keep what was learned, which is being replaced, in a file of that name, with the settings that trained it."""
         newest = self._latest.newest()
         _, values, section = self._config.running()
 
         def published() -> Checkpoint:
             own = {} if section is None else section.to_json()
-            made = self.checkpoint(newest, self.handed_over(newest))
+            made = self.whole(newest)
             return dataclasses.replace(made, config=values.to_json(), algorithm_settings=own)
 
         return self._files.set_aside(name, newest, published)
@@ -157,7 +155,15 @@ class RunState:
         if weights is not None:
             return {f"{prefix}acting": weights}
         kept = (f"{prefix}acting", f"{prefix}agent.")
-        return {name: row for name, row in self._files.state_of(newest).items() if name.startswith(kept)}
+        return {name: row for name, row in self.rest_of(newest).items() if name.startswith(kept)}
+
+    def rest_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
+        """All that a run goes on with beside that policy."""
+        return self._files.rest_of(newest, int(self._status.metrics.get("updates", 0)))
+
+    def whole(self, newest: PolicyVersion) -> Checkpoint:
+        """The run as it would go on without its learner: that policy, and the rest as its last file has it."""
+        return self.checkpoint(newest, self.rest_of(newest) or self.handed_over(newest))
 
     def share_acting(self) -> None:
         """The run's memory is to hold what acts, where that is more than the policy."""
@@ -181,7 +187,7 @@ class RunState:
         return Shown(algorithm.played.role, block, job)
 
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
-        """The policy and the optimiser's `state` as a Checkpoint."""
+        """The policy and what else a file should have, `state`, as a Checkpoint."""
         return Checkpoint(
             self._spec.name,
             self._spec.rules_hash,

@@ -422,7 +422,8 @@ class Trainer(Readings, Callbacks):
         """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
 
         While training, the learner writes it between two updates, with everything needed to continue exactly. While
-        training stops, this waits for its end, which leaves the same.
+        training stops, this waits for its end, which leaves the same. Of a learner that was ended by force the file has
+        the newest weights, and the rest as it was saved last.
         """
         target, files = atomic.absolute(path), self._files
         with self._changed:
@@ -439,8 +440,7 @@ class Trainer(Readings, Callbacks):
                     arrived = files.take_saved(beside, target)
                 if arrived:
                     return target
-        newest = self.latest_policy()
-        return checkpoint.save(target, self._state.checkpoint(newest, self._files.state_of(newest)))
+        return checkpoint.save(target, self._state.whole(self.latest_policy()))
 
     def autosave(self) -> None:
         """Ask a training learner to write the autosave soon. Returns at once."""

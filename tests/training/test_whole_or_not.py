@@ -157,6 +157,25 @@ def test_a_load_onto_a_full_disk_changes_nothing(trainer, arriving, monkeypatch,
     assert trainer.version == 9 and os.path.basename(trainer._files.resume) == "loaded.dshq"
 
 
+@pytest.mark.parametrize("kept", ["saved", "set aside"])
+def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weights(trainer, arriving, tmp_path, kept):
+    """The file of the run is written anew with weights that were published after it."""
+    state = {"adam_step": np.array(9, np.int64), "train.targets": np.array([1.5]), "train.updates": np.array(9)}
+    path = checkpoint.save(tmp_path / "autosave.dshq", dataclasses.replace(arriving, state=state, step=900))
+    trainer._state.adopt(checkpoint.load(path), path)
+    newest = dataclasses.replace(trainer.latest_policy(), version=12, step=1200, weights=arriving.weights + 1)
+    trainer._latest.replace(newest)
+    trainer._status.metrics |= {"updates": 11, "agent_steps": 1100}
+    again = trainer.save(path) if kept == "saved" else trainer._state._set_aside("replaced.dshq")
+    found = checkpoint.load(again)
+    assert (found.version, found.step) == (12, 1200) and np.array_equal(found.weights, newest.weights)
+    assert {name: row.tolist() for name, row in found.state.items()} == {
+        "adam_step": 0,
+        "train.targets": [1.5],
+        "train.updates": 11,
+    }
+
+
 def test_what_came_while_training_ran_and_cannot_be_loaded_holds_nobody_up(trainer, arriving, monkeypatch):
     trainer.processes = running = Stand()
     trainer.start()
