@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM end a command at any moment, within two seconds, with exit status 130 or 143.
+"""Ctrl-C, SIGTERM and the end of the terminal (unless it is told to outlive that: `nohup`) end a command at any moment,
+within two seconds, with exit status 130, 143 or 129.
 
 The handler raises `Interrupted` in the main thread. Python calls it only between two of its own instructions, so a
 thread that the system wakes itself (signal.set_wakeup_fd) watches: it sends the signal again if the exception was lost,
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from dshq_widget.system import processes
-from dshq_widget.system.ending import SIGNALS
+from dshq_widget.system.ending import HANGUP, SIGNALS
 
 FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
 """When the process is ended by force, and how often the signal is sent again until then."""
@@ -50,7 +51,8 @@ class Watch:
         self._main = threading.main_thread().ident or 0
         self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
         self._write.setblocking(False)
-        self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        closing = [HANGUP] if HANGUP and signal.getsignal(HANGUP) == signal.SIG_DFL else []
+        self._before = {number: signal.signal(number, self._handle) for number in (*SIGNALS, *closing)}
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
         self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
@@ -83,7 +85,7 @@ class Watch:
             for number in self._read.recv(64):
                 if number == 0:
                     return
-                if number in SIGNALS and signal.getsignal(number) == self._handle and not self.held:
+                if number in self._before and signal.getsignal(number) == self._handle and not self.held:
                     self._force(number)
 
     def _force(self, number: int) -> None:
@@ -104,7 +106,7 @@ _watch: Watch | None = None
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """While the block runs, Ctrl-C and SIGTERM raise `Interrupted`. Does nothing outside the main thread."""
+    """While the block runs, these signals raise `Interrupted`. Does nothing outside the main thread."""
     global _watch
     if threading.current_thread() is not threading.main_thread() or _watch is not None:
         yield

@@ -18,18 +18,23 @@ from dshq_widget.cli.arguments import BENCHES, UsageError, Verb, know_algorithm,
 from dshq_widget.cli.ingest import ingest
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
+from dshq_widget.system import streams
 
 if TYPE_CHECKING:
     from dshq_widget.env.check_subject import Finding
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input, 130 after Ctrl-C and 143
-    after SIGTERM.
+    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input, 130 after Ctrl-C, 143
+    after SIGTERM and 129 after the end of its terminal. A stream that nobody reads any more ends nothing.
     """
-    with interrupts.watched():
+    with streams.heard() as out, interrupts.watched():
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            status = _run(list(sys.argv[1:] if argv is None else argv))
+            if out is not None and (lost := out.lost):
+                print(f"dshq: cannot write to stdout: {lost}", file=sys.stderr)
+                return status or 1
+            return status
         except KeyboardInterrupt as error:
             interrupts.hold()
             end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()

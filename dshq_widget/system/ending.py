@@ -8,6 +8,8 @@ import threading
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+HANGUP = getattr(signal, "SIGHUP", None)
+"""The terminal was closed, on systems that say so by a signal."""
 LOOK_SECONDS = 0.2
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.contract.finite import is_finite
+from dshq_widget.system.streams import say
 
 
 def clean(values: Mapping[str, Any]) -> dict[str, float | int]:
@@ -64,7 +65,7 @@ class History:
 
 class Progress:
     """A one-line progress bar, redrawn in place: on stderr, or on stdout in a notebook, where stderr looks like an
-    error.
+    error. Once nobody can read it any more, nothing is drawn.
     """
 
     WIDTH = 24
@@ -77,28 +78,32 @@ class Progress:
 
     def show(self, share: float, text: str) -> None:
         """Draw `share` (0..1) and a text, at most 4 times a second."""
+        if not self._enabled:
+            return
         full = round(share * self.WIDTH)
         line = self._cut(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {share:4.0%} {text}")
         now = time.monotonic()
-        if self._enabled and line != self._shown and (now - self._drawn >= 0.25 or share >= 1):
-            print(f"\r{line:<{len(self._shown)}}", end="", file=self._stream, flush=True)
+        if line != self._shown and (now - self._drawn >= 0.25 or share >= 1):
+            self._say(f"\r{line:<{len(self._shown)}}", end="")
             self._shown, self._drawn = line, now
 
     def _cut(self, line: str) -> str:
         """Cut the line to the terminal's width at a word: a wrapped line cannot be redrawn in place."""
         room = shutil.get_terminal_size().columns - 1
-        if not self._stream.isatty() or len(line) <= room:
+        if len(line) <= room or self._stream.closed or not self._stream.isatty():
             return line
         return line[: room - 1].rsplit(" ", 1)[0] + " …"
 
     def note(self, text: str) -> None:
         """Print one sentence on a line of its own."""
         self.close()
-        if self._enabled:
-            print(text, file=self._stream, flush=True)
+        self._say(text)
 
     def close(self) -> None:
         """End the line."""
         if self._shown:
-            print(file=self._stream, flush=True)
+            self._say("")
             self._shown = ""
+
+    def _say(self, text: str, end: str = "\n") -> None:
+        self._enabled = self._enabled and say(text, self._stream, end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from dshq_widget.contract.setting import ConfigError, nearest
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment
+from dshq_widget.system.streams import say
 from dshq_widget.training import sweep_space
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget
@@ -243,4 +245,4 @@ def _say(result: SweepResult, number: int, trials: int, seed: int) -> None:
     setting = result.setting(number)
     run = next(each for each in result.runs if (each.setting, each.seed) == (number, seed))
     value = run.error if run.value is None else f"{result.metric} {run.value:.4g}"
-    print(f"setting {number + 1} of {trials}, seed {seed}: {setting.label}: {value}", flush=True)
+    say(f"setting {number + 1} of {trials}, seed {seed}: {setting.label}: {value}", sys.stdout)

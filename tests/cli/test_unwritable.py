@@ -13,6 +13,7 @@ import pytest
 from dshq_widget.cli import main
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
+from dshq_widget.training.history import Progress
 
 PATIENCE = 300.0  # seconds
 
@@ -107,6 +108,49 @@ def test_a_block_that_fails_leaves_the_old_file(tmp_path):
         file.write(b"new")
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def unread():
+    """A text stream into a pipe whose reader has ended."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        yield stream
+
+
+SHORT = ["train", "bandit", "--updates", "2", "--workers", "0", "--num-envs", "64", "--rollout-length", "8"]
+
+
+@pytest.mark.usefixtures("learners_in_threads")
+def test_a_run_whose_output_nobody_reads_goes_on_and_is_kept(unread, tmp_path, monkeypatch):
+    out = tmp_path / "bot.dshq"
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", unread)
+        patch.setattr(sys, "stdout", unread)
+        assert main.main([*SHORT, "--out", str(out)]) == 0
+    assert checkpoint.load(out).version == 2
+
+
+def test_a_bar_and_a_line_that_nobody_can_read_are_not_drawn(unread, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", unread)
+    bar = Progress()
+    bar.show(0.5, "half")
+    bar.note("a note")
+    with contextlib.suppress(BrokenPipeError):
+        unread.close()
+    bar = Progress()
+    bar.show(1.0, "a long line " * 100)
+    bar.close()
+
+
+def test_a_result_that_is_lost_is_no_success(monkeypatch, capsys):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no full device")
+    with monkeypatch.context() as patch, open("/dev/full", "w") as full_device:
+        patch.setattr(sys, "stdout", full_device)
+        assert main.main(["info", "bandit"]) == 1
+    assert capsys.readouterr().err == "dshq: cannot write to stdout: No space left on device\n"
 
 
 @pytest.mark.slow
