@@ -52,7 +52,7 @@ def make(
         return readable(env, named.CODES if named.CODED.match(gym_id) else (), flat)
     except GymError:
         raise
-    except Exception as error:  # an environment may raise anything; the error names the environment
+    except (Exception, SystemExit) as error:  # an environment may raise anything; the error names the environment
         reason = " ".join(str(error).split()) or type(error).__name__
         raise GymError(f"cannot create {PREFIX}{name}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
 
@@ -62,7 +62,7 @@ def maker(gym_id: str, made: Mapping[str, Any]) -> Callable[[], gym.Env]:
     return lambda: make(gym_id, **made)
 
 
-def _hint(gym_id: str, error: Exception) -> str:
+def _hint(gym_id: str, error: BaseException) -> str:
     if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
         return "; for your own environment, include the module that registers it: gym:my_module:Mine-v0"
     missing = isinstance(error, (ImportError, gym.error.DependencyNotInstalled))

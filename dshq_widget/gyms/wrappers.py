@@ -58,3 +58,22 @@ def waits_for_fire(env: gym.Env) -> bool:
     """Whether a game has FIRE among its actions, as Baselines and CleanRL ask."""
     meanings: list[str] = getattr(env.unwrapped, "get_action_meanings", list)()
     return len(meanings) > FIRE and meanings[FIRE] == "FIRE"
+
+
+class Staying(gym.Wrapper):
+    """Turns `sys.exit` of an environment into an error: a process of Gymnasium's would end and leave no reason."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """See `gymnasium.Env.reset`."""
+        try:
+            return self.env.reset(seed=seed, options=options)
+        except SystemExit as error:
+            raise RuntimeError(f"SystemExit: {error}") from error
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """See `gymnasium.Env.step`."""
+        try:
+            obs, reward, terminated, truncated, info = self.env.step(action)
+        except SystemExit as error:
+            raise RuntimeError(f"SystemExit: {error}") from error
+        return obs, float(reward), terminated, truncated, info

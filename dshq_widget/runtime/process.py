@@ -138,19 +138,37 @@ def main(role: str, parent: int) -> int:
     line, unread = _first_line()
     settings = json.loads(line)
     channel = Channel(messages, parent, unread)
-    try:
+
+    def work() -> None:
         if settings.get("home"):
             look_in(settings["home"])
         function = resolve(role)
         blocks = {name: SharedBlock.attach(where, nbytes) for name, (where, nbytes) in settings["blocks"].items()}
         function(channel, settings["config"], blocks)
-        return 0
-    except Exception as error:
-        sentence = " ".join(f"{type(error).__name__}: {error}".split())
-        channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
-        return 1
+
+    try:
+        return ended(channel, work)
     finally:
         channel.flush()
+
+
+class ElsewhereError(Exception):
+    """A role cannot go on, and the fault is not its own: the parent hears this sentence, without a traceback."""
+
+
+def ended(channel: Channel, work: Callable[[], None]) -> int:
+    """Do the work of a role; its exit status. `sys.exit`, of somebody else's code, is a failure like any other: a role
+    that has done its work returns.
+    """
+    try:
+        work()
+        return 0
+    except ElsewhereError as error:
+        channel.send({"type": "FAILED", "error": str(error), "traceback": ""})
+    except (Exception, SystemExit) as error:
+        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
+    return 1
 
 
 def role(function: Role) -> Role:

@@ -415,7 +415,7 @@ class Supervisor:
             return
         try:
             function(*arguments)
-        except Exception:
+        except (Exception, SystemExit):
             log.exception("a supervisor callback failed: %r", function)
 
 

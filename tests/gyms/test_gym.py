@@ -24,6 +24,7 @@ from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.policy.checkpoint import CheckpointError, load, load_policy
 from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.goals import EnvironmentFailed
 from dshq_widget.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
@@ -363,6 +364,13 @@ def test_training_can_be_held_steered_and_started_over():
         assert trainer.metrics["learning_rate"] <= 1e-4
         trainer.reset_training()
         assert (trainer.version, trainer.history) == (0, [])
+
+
+def test_an_environment_that_exits_ends_the_run_with_its_reason():
+    with Trainer(WORLDS + "Leaving-v0", **QUICK) as trainer:
+        with pytest.raises(EnvironmentFailed, match="Leaving-v0 failed in step: SystemExit: no licence"):
+            trainer.train_for(updates=1, progress=False)
+        assert trainer.status == "error"
 
 
 def test_an_environment_that_raises_is_named_with_its_reason(caplog):

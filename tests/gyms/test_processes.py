@@ -12,6 +12,7 @@ import pytest
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.making import described
+from dshq_widget.policy.action_spaces import GymError
 from tests.harness.processes.faults import ROOT, Family, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm and the parent-death signal are Linux's")
@@ -48,6 +49,22 @@ def test_no_semaphore_has_a_name_once_the_games_are_there():
     try:
         assert named([os.getpid(), *(process.pid for process in games.vector.processes)]) == set()
         games.vector.step([3, 4])  # they work all the same
+    finally:
+        games.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("Leaving", "RuntimeError: SystemExit: no licence"),
+        pytest.param("Crashing", "RuntimeError: a process of its environments", marks=pytest.mark.slow),
+    ],
+)
+def test_one_that_ends_its_process_is_named(name: str, why: str):
+    games = two(EASY.replace("Easy", name))
+    try:
+        with pytest.raises(GymError, match=f"{name}-v0 failed in step: {why}"):
+            games._call("step", [3, 4])
     finally:
         games.close()
 

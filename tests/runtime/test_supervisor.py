@@ -14,11 +14,13 @@ import numpy as np
 import psutil
 import pytest
 
+from dshq_widget.runtime import process
 from dshq_widget.runtime import supervisor as supervisor_module
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Restart, Supervisor
 from dshq_widget.system.form import PORTABLE
 from tests.harness.processes.faults import until
+from tests.harness.processes.in_threads import ThreadChannel
 
 PROBE = "dshq_widget.runtime.probe:run"
 PATIENCE = 300.0
@@ -114,6 +116,25 @@ def test_an_exception_arrives_as_a_sentence_with_its_traceback(supervisor, ears)
     assert (end.status, end.error) == (1, "RuntimeError: the ball is gone")
     assert "in _obey" in end.traceback
     assert child.join(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "traced"),
+    [
+        (SystemExit(0), "SystemExit: 0", True),
+        (SystemExit("no licence"), "SystemExit: no licence", True),
+        (process.ElsewhereError("another process has ended"), "another process has ended", False),
+    ],
+)
+def test_a_role_ends_well_only_by_returning(error, sentence, traced):
+    channel = ThreadChannel(lambda: None)
+
+    def fail() -> None:
+        raise error
+
+    assert process.ended(channel, fail) == 1 and process.ended(channel, lambda: None) == 0
+    (failed,) = channel.messages
+    assert (failed["error"], bool(failed["traceback"])) == (sentence, traced)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 from gymnasium import Env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.async_vector_env import AsyncState
 from numpy.typing import NDArray
 
 from dshq_kernels.network.mlp import FORBIDDEN
@@ -29,6 +30,7 @@ from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
+from dshq_widget.gyms.wrappers import Staying
 from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
@@ -44,6 +46,7 @@ PROBE_STEPS, SLOW_SECONDS = 64, 1e-3
 """Random steps that are timed, and the duration of a step from which separate processes pay off (assumed: a round trip
 takes about 100 us).
 """
+GONE = "a process of its environments has ended: it crashed, called os._exit, or the system ran out of memory"
 
 
 @dataclass
@@ -135,7 +138,7 @@ def _telling(environment: Environment, what: str) -> Iterator[None]:
     """Turn any exception of the environment into a GymError that names it and keeps the traceback."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split()) or "no reason was given"
         raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
 
@@ -157,7 +160,7 @@ def _made_apart(make_one: Callable[[], Env]) -> Env:
     """
     if multiprocessing.parent_process() is not None:  # this run's process makes one, too, and looks at its spaces
         die_with(os.getppid(), ORPHANED)
-    return make_one()
+    return Staying(make_one())
 
 
 def unlink_semaphores() -> None:
@@ -293,7 +296,14 @@ class GymGames:
 
     def _call(self, what: str, *arguments: Any, **named: Any) -> Any:
         with _telling(self.environment, what):
-            return getattr(self.vector, what)(*arguments, **named)
+            try:
+                return getattr(self.vector, what)(*arguments, **named)
+            except (EOFError, ConnectionError) as error:
+                if not isinstance(self.vector, AsyncVectorEnv):
+                    raise
+                self.vector._state = AsyncState.DEFAULT  # else its end waits for an answer of the lost one
+                self.vector.close(terminate=True)
+                raise RuntimeError(GONE) from error
 
     def close(self) -> None:
         """End the environments and their processes."""

@@ -1,5 +1,7 @@
 """Small Gymnasium environments for tests: `gym:tests.harness.games.gym_worlds:Easy-v0`. Importing registers them."""
 
+import os
+import sys
 import time
 from typing import Any
 
@@ -58,6 +60,19 @@ class Late(Easy):
         if self.wear > 60:
             raise RuntimeError("the wheel fell off")
         return super().step(action)
+
+
+class Leaving(Easy):
+    """Ends the process that it is in, at its first step: in a way that Python hears of, or not."""
+
+    def __init__(self, render_mode: str | None = None, crash: bool = False):
+        super().__init__(render_mode)
+        self.crash = crash
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        if self.crash:
+            os._exit(0)
+        sys.exit("no licence")
 
 
 class Unpaid(Easy):
@@ -262,6 +277,7 @@ for world, limit, threshold in (
     (Easy, 10, 9.5),
     (Faulty, 10, None),
     (Late, 10, None),
+    (Leaving, 10, None),
     (Unpaid, 10, None),
     (Endless, 10, None),
     (Nan, 10, None),
@@ -272,3 +288,4 @@ for world, limit, threshold in (
     (Lives, 60, None),
 ):
     gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)
+gym.register("Crashing-v0", Leaving, max_episode_steps=10, kwargs={"crash": True})

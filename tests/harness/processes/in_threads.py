@@ -12,7 +12,6 @@ import json
 import os
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
@@ -88,13 +87,11 @@ class RoleThread(threading.Thread):
         self._blocks = {name: again(block) for name, block in blocks.items()}
 
     def run(self) -> None:
-        try:
+        def work() -> None:
             process.resolve(self._role)(self._channel, self._config, self._blocks)
-            self.returncode = 0
-        except Exception as error:
-            sentence = " ".join(f"{type(error).__name__}: {error}".split())
-            self._channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
-            self.returncode = 1
+
+        try:
+            self.returncode = process.ended(self._channel, work)
         finally:
             for block in self._blocks.values():
                 block.close()

@@ -29,7 +29,7 @@ from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.process import Channel, role
+from dshq_widget.runtime.process import Channel, ElsewhereError, role
 from dshq_widget.runtime.slots import WeightSlots
 
 
@@ -38,9 +38,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Train until told to stop; `blocks` are the `weights`. If another process ends, it fails with a sentence."""
     try:
         lead(channel, job, blocks)
-    except LearnerLost as error:  # the fault is elsewhere, so no traceback
-        channel.send({"type": "FAILED", "error": str(error), "traceback": ""})
-        raise SystemExit(1) from error
+    except LearnerLost as error:
+        raise ElsewhereError(str(error)) from error
 
 
 def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
