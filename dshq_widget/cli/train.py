@@ -41,11 +41,11 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     how |= {"engine": plan.engine, "ray_address": plan.ray_address}
-    places = [place for place in (out, log_dir and log_dir / AUTOSAVE_NAME) if place]
     with (
-        claims.claimed(*places),
+        claims.claimed(*([out] if out and log_dir else [])),  # the trainer claims what it writes itself
         Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
     ):
+        trainer.claim()
         spec, first = trainer.drill.spec, trainer.version
         until_solved = not plan.budget and spec.target is not None
         where, saved, ended, status = None, None, "", 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dshq_widget.files import atomic
+from dshq_widget.files import atomic, claims
 from dshq_widget.learning.saved_state import with_fresh_moments
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import paths
@@ -49,6 +49,22 @@ class RunFiles:
         self.awaited: dict[str, bool] = {}
         """Files that `Trainer.save` waits for, and whether the learner has written them."""
         self._late: set[str] = set()
+        self._claim: claims.Claim | None = None
+
+    def claim(self, idle: Callable[[], bool]) -> None:
+        """Before anything is written: the folder or file that was chosen is this run's alone from now on, until
+        another one of this process takes it over while this one is `idle`. Raises ClaimError.
+        """
+        place = self._autosave if self.log_dir is None else self.log_dir / AUTOSAVE_NAME
+        if place is None or (self._claim is not None and self._claim.held):
+            return
+        taken_over = self._claim is not None
+        try:
+            self._claim = claims.Claim(place, idle)
+        except OSError:  # whoever writes there hears why that is not possible
+            return
+        if taken_over and self.resume and Path(self.resume).parent == place.parent:
+            self.resume = None  # it may be the other's by now
 
     def autosave(self) -> Path:
         """The file that a learner writes when it ends; its folder is created when first needed."""
@@ -178,5 +194,7 @@ class RunFiles:
 
     def close(self) -> None:
         """Release the folder: a kept one stays for a later kernel, a temporary one is removed."""
+        if self._claim is not None:
+            self._claim.close()
         if self._folder is not None:
             self._folder.close()

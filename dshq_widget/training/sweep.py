@@ -17,12 +17,13 @@ from dshq_widget.contract.metrics import METRICS, metric_named
 from dshq_widget.contract.setting import ConfigError, nearest
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.files import atomic, claims
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.system.streams import say
 from dshq_widget.training import sweep_space
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget
-from dshq_widget.training.sweep_results import Store, SweepResult, SweepRun, planned_metric
+from dshq_widget.training.sweep_results import PLAN_NAME, Store, SweepResult, SweepRun, planned_metric
 from dshq_widget.training.sweep_space import Space
 from dshq_widget.training.trainer import Trainer
 
@@ -63,7 +64,8 @@ def sweep(
     be asked for. A run that fails is kept with its error, and the sweep goes on. Ctrl-C ends it and is raised.
 
     Raises ImportError if Optuna is not installed, ConfigError or ValueError for what cannot be tried (before anything
-    is trained), ValueError for a directory with another sweep, OSError.
+    is trained), ValueError for a directory with another sweep, ClaimError for one that another process is filling,
+    OSError.
     """
     optuna = _optuna()
     budget = Budget(updates, agent_steps, seconds)
@@ -88,24 +90,27 @@ def sweep(
         "settings": {key: one.to_json() for key, one in space.items()},
         "hyper": hyper,
     }
-    store = Store(Path(directory), plan)
+    place = atomic.absolute(directory)
+    place.mkdir(parents=True, exist_ok=True)
+    with claims.claimed(place / PLAN_NAME):
+        store = Store(place, plan)
 
-    def result() -> SweepResult:
-        return SweepResult(store.directory, metric, rises, store.runs())
+        def result() -> SweepResult:
+            return SweepResult(store.directory, metric, rises, store.runs())
 
-    combinations = sweep_space.size(space)
-    every = combinations <= trials
-    trials = int(min(trials, combinations))
-    for number, values in _proposed(optuna, space, result, trials, every):
-        known = {run.seed for run in store.runs() if run.setting == number}
-        for seed in (one for one in chosen if one not in known):
-            how = {**hyper, **values, "seed": seed}
-            run = _train(game, name, how, {budget.what: budget.amount}, metric, progress)
-            store.add(SweepRun(number, values, seed, **run))
-            store.write_table(result())
-            if progress:
-                _say(result(), number, trials, seed)
-    return result()
+        combinations = sweep_space.size(space)
+        every = combinations <= trials
+        trials = int(min(trials, combinations))
+        for number, values in _proposed(optuna, space, result, trials, every):
+            known = {run.seed for run in store.runs() if run.setting == number}
+            for seed in (one for one in chosen if one not in known):
+                how = {**hyper, **values, "seed": seed}
+                run = _train(game, name, how, {budget.what: budget.amount}, metric, progress)
+                store.add(SweepRun(number, values, seed, **run))
+                store.write_table(result())
+                if progress:
+                    _say(result(), number, trials, seed)
+        return result()
 
 
 def default_metric(game: Game) -> str:

@@ -57,7 +57,8 @@ class Trainer(Readings, Callbacks):
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
     machine is a node of (docs/howto/ray.md). `start` starts the runs of an engine that whoever shows the match brings
-    along (algorithms/__init__.py, `BROUGHT`). Before anything starts, raises ConfigError, CheckpointError, ValueError
+    along (algorithms/__init__.py, `BROUGHT`). The first start or load claims `log_dir`, or `autosave`: ClaimError says
+    that another run writes there. Before anything starts, raises ConfigError, CheckpointError, ValueError
     for an unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the
     drill's own error.
     """
@@ -187,6 +188,13 @@ class Trainer(Readings, Callbacks):
 
     # ---- what a user does
 
+    def claim(self) -> None:
+        """From now on `log_dir`, or the file `autosave`, is this trainer's alone, until it is closed; so does the first
+        start or load. Raises ClaimError while another run, of this process or another one, writes there.
+        """
+        with self._lock:
+            self._files.claim(lambda: self._control.processes is None and not self._status.going)
+
     def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
         """Start training, or continue after a stop with the same policy. Returns at once.
 
@@ -197,6 +205,7 @@ class Trainer(Readings, Callbacks):
         with self._lock:
             self._check_open()
             self._check_target(until_solved)
+            self.claim()
             self.set_hyper(**hyper)
             self._control.start(until_solved=until_solved)
         self._notify()
@@ -235,6 +244,7 @@ class Trainer(Readings, Callbacks):
             self._check_target(until_solved)
             if self._status.going:
                 raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
+            self.claim()
             self.set_hyper(**hyper)
             chosen = {*self.drill.spec.training, *self._config.named}
             fits = "total_agent_steps" not in chosen and not (self.config.deterministic and budget.what == "seconds")
@@ -287,6 +297,7 @@ class Trainer(Readings, Callbacks):
         """
         with self._lock:
             self._check_open()
+            self.claim()
             self.set_hyper(**hyper)
             self._control.next_update()
         self._notify()
@@ -496,6 +507,7 @@ class Trainer(Readings, Callbacks):
             self._config.network_of(saved, name)
             self._state.check(saved, name)
             self._algorithm.check_file(saved, name)
+            self.claim()
             if self._control.processes is None:
                 self._state.replace(saved, name)
             else:

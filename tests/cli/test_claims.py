@@ -1,5 +1,6 @@
 """Two runs do not write one file."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -7,7 +8,10 @@ import sys
 import pytest
 
 from dshq_widget.cli import main
-from dshq_widget.files.claims import ClaimError, claimed
+from dshq_widget.files.claims import Claim, ClaimError, claimed
+from dshq_widget.runtime.supervisor import Exit
+from dshq_widget.training.sweep import sweep
+from dshq_widget.training.trainer import Trainer
 
 HOLD = "import sys; from pathlib import Path; from dshq_widget.files.claims import claimed\n" + (
     "with claimed(Path(sys.argv[1])): print('held', flush=True); input()"
@@ -40,6 +44,73 @@ def test_a_claim_ends_with_its_process_and_leaves_nothing(other, tmp_path):
     with claimed(path, path):
         assert os.listdir(tmp_path) == [".bot.dshq.lock"]
     assert os.listdir(tmp_path) == []
+
+
+def test_a_claim_of_this_process_is_taken_over_once_it_is_idle(tmp_path):
+    idle = False
+    first = Claim(tmp_path / "bot.dshq", lambda: idle)
+    with pytest.raises(ClaimError, match="stop it, or choose another place"):
+        Claim(tmp_path / "bot.dshq")
+    idle = True
+    second = Claim(tmp_path / "bot.dshq")
+    assert second.held and not first.held
+    first.close()
+    with pytest.raises(ClaimError):
+        Claim(tmp_path / "bot.dshq")
+    del second
+    gc.collect()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sweep_that_another_process_fills_says_so(tmp_path):
+    with claimed(tmp_path / "sweep.json"), pytest.raises(ClaimError, match="another run writes"):
+        sweep("bandit", {"gamma": [0.9, 0.99]}, directory=tmp_path, updates=1, seeds=1)
+
+
+class Undone(Trainer):
+    """Starts no process, but what stands for one."""
+
+    def _start_processes(self, orders):
+        return Stand()
+
+
+class Stand:
+    """Stands for the processes of a run."""
+
+    replaceable = True
+
+    def send(self, message):
+        pass
+
+    def stop(self, seconds):
+        pass
+
+
+@pytest.mark.parametrize("begin", ["start", "next_update", "train_for", "load"])
+def test_a_second_trainer_into_one_folder_says_so_when_it_begins(tmp_path, begin):
+    ended = Exit(0, True, False, "", "", "")
+    with Undone("bandit", log_dir=tmp_path) as one, Undone("bandit", log_dir=tmp_path) as other:
+        saved = other.save(tmp_path / "saved.dshq")
+        more = {"load": [saved]}.get(begin, [])
+        one.start()
+        with pytest.raises(ClaimError, match="another run writes"):
+            getattr(other, begin)(*more, **({"updates": 1} if begin == "train_for" else {}))
+        assert other.status == "idle"
+        one.stop()
+        one._on_exit(one._control.processes, ended)
+        if begin != "train_for":
+            getattr(other, begin)(*more)  # the first one has ended, though nobody closed it
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".lock")] == []
+
+
+def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):
+    with Undone("bandit", log_dir=tmp_path) as one:
+        one.load(one.save(tmp_path / "saved.dshq"))
+        assert one._files.to_resume() == str(tmp_path / "loaded.dshq")
+        with Undone("bandit", log_dir=tmp_path) as other:
+            other.claim()
+        one.start()
+        assert one._files.to_resume() is None
 
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
