@@ -10,10 +10,12 @@ import pytest
 from dshq_widget.cli.main import main
 from dshq_widget.contract.game_spec import Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
+from dshq_widget.learning.telemetry import writers
 from dshq_widget.learning.telemetry.metrics_file import read_metrics
 from dshq_widget.learning.telemetry.writers import NO_EVENTS, Logs, columns, flat_name, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
+from tests.harness.full_disk import Filling
 from tests.harness.games.specs import NOTHING
 from tests.harness.processes.faults import SMALL
 
@@ -99,20 +101,52 @@ def test_a_reward_of_ones_own_begins_another_table_and_the_one_so_far_is_kept(tm
     assert len(first) == 1 and [row["reward_own_reward"] for row in second] == [0.5, 0.5]
 
 
-def test_a_full_disk_is_said_once():
-    logs = Logs.__new__(Logs)
-    with open("/dev/full", "w") as full:
+@pytest.mark.parametrize("left", [0, 7, 100_000])
+def test_a_full_disk_is_said_once_and_the_table_goes_on_once_there_is_room(tmp_path, monkeypatch, left):
+    """It is full before the header, within it, or within the first row."""
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
+    opened: list[Filling] = []
 
-        class Full:
-            def add(self, now, row):
-                full.write("x")
-                full.flush()
+    def filling(path, mode):
+        opened.append(Filling(path, mode))
+        opened[-1].left = left
+        return opened[-1]
 
-        logs._csv, logs._events, logs._remark, logs._failed = Full(), None, "", False
-        assert "No space left" in logs.write({})
-        assert logs.write({}) == ""
-        with pytest.raises(OSError):
-            full.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(writers.io, "FileIO", filling)
+        logs = Logs(str(tmp_path), SPEC)
+        if left == 100_000:
+            opened[-1].left = 9
+        assert "No space left on device; training goes on" in logs.write({"agent_steps": 1})
+        assert logs.write({"agent_steps": 2}) == ""
+        left = 100_000
+        opened[-1].left = left
+        assert logs.write({"agent_steps": 3}) == NO_EVENTS
+    logs.close()
+    assert [line["ACTOR/agent_steps"] for line in lines(tmp_path)] == ["3"]
+
+
+def test_a_folder_that_cannot_be_made_yet_ends_no_training(tmp_path):
+    (tmp_path / "logs").write_text("a file is in the way")
+    logs = Logs(str(tmp_path / "logs"), SPEC)
+    assert "cannot write metrics to files" in logs.write({"agent_steps": 1}) and logs.write({"agent_steps": 2}) == ""
+    logs.close()
+    (tmp_path / "logs").unlink()
+    logs.write({"agent_steps": 3})
+    logs.close()
+    assert [line["ACTOR/agent_steps"] for line in lines(tmp_path / "logs")] == ["3"]
+
+
+def test_a_line_that_a_killed_learner_began_is_taken_away(tmp_path):
+    logs = Logs(str(tmp_path), SPEC)
+    logs.write({"agent_steps": 1})
+    logs.close()
+    with open(tmp_path / "metrics.csv", "a") as table:
+        table.write("1764238563.1,,0.")
+    logs = Logs(str(tmp_path), SPEC)
+    logs.write({"agent_steps": 2})
+    logs.close()
+    assert [row["agent_steps"] for row in read_metrics(tmp_path)] == [1, 2]
 
 
 def test_training_writes_what_it_reports(tmp_path):

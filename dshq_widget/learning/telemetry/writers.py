@@ -4,11 +4,14 @@ CATEGORY/name. The learner writes them, so a slow disk never blocks the notebook
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
+import math
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD, metric_named
@@ -16,6 +19,8 @@ from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD,
 CSV_NAME = "metrics.csv"
 TIME = "time"
 """The first column: Unix time in seconds."""
+AGAIN_SECONDS = 60.0
+"""Between two tries to begin an event file: each leaves one."""
 NO_EVENTS = (
     f"metrics are written to {CSV_NAME} alone: TensorBoard's event files need pip install 'dshq-widget[tensorboard]'"
 )
@@ -40,9 +45,9 @@ def columns(terms: list[str]) -> list[str]:
 
 
 class CsvFile:
-    """One line per row, appended and flushed; a missing metric is an empty cell. A file that differs only in the reward
-    of one's own is set aside: metrics-1.csv, or the next number that is free. Raises OSError, or ValueError if `path`
-    has other columns, from another drill or release.
+    """One line per row, appended whole or not at all; a missing metric is an empty cell. A file that differs only in
+    the reward of one's own is set aside: metrics-1.csv, or the next number that is free. Raises OSError, or ValueError
+    if `path` has other columns, from another drill or release.
     """
 
     def __init__(self, path: Path, terms: list[str]) -> None:
@@ -53,9 +58,12 @@ class CsvFile:
             self._file.close()
             _set_aside(path)
             self._file, found = _opened(path)
-        self._csv = csv.writer(self._file)
         if not found:
-            self._csv.writerow(header)
+            try:
+                self._line(header)
+            except OSError:
+                self._file.close()
+                raise
         elif sorted(found) == sorted(header):
             self._names = [flat_name(name) for name in found[1:]]
         else:
@@ -64,19 +72,35 @@ class CsvFile:
 
     def add(self, now: float, row: Mapping[str, float]) -> None:
         """One line."""
-        self._csv.writerow([f"{now:.3f}", *(row.get(name, "") for name in self._names)])
-        self._file.flush()
+        self._line([f"{now:.3f}", *(row.get(name, "") for name in self._names)])
+
+    def _line(self, cells: Sequence[object]) -> None:
+        text = io.StringIO()
+        csv.writer(text).writerow(cells)
+        line, size = text.getvalue().encode(), self._file.seek(0, os.SEEK_END)
+        try:
+            while line:
+                line = line[self._file.write(line) or 0 :]
+        except OSError:
+            self._file.truncate(size)
+            raise
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def _opened(path: Path) -> tuple[TextIO, list[str]]:
-    """The file, to be appended to, and its header; [] of a new one."""
-    file = path.open("a+", newline="", encoding="utf-8")
+def _opened(path: Path) -> tuple[io.FileIO, list[str]]:
+    """The file, to be appended to, without a line that somebody did not write to its end; and its header, [] of a new
+    one.
+    """
+    file = io.FileIO(path, "a+")
     file.seek(0)
-    return file, next(csv.reader(file), [])
+    content = file.readall() or b""
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        file.truncate(whole)
+    return file, next(csv.reader(io.StringIO(content[:whole].decode("utf-8", "replace"), newline="")), [])
 
 
 def _without_own(header: list[str]) -> list[str]:
@@ -116,39 +140,57 @@ class EventFile:
 
 
 class Logs:
-    """Both files of one learner in `folder`, which is created if missing. Raises like them."""
+    """Both files of one learner in `folder`, which is created if missing. Raises ValueError for a table of another
+    drill. Training goes on where they cannot be written, on a full disk for example, and so do they once they can.
+    """
 
     def __init__(self, folder: str, spec: GameSpec) -> None:
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        self._csv = CsvFile(path / CSV_NAME, [term.name for term in spec.terms])
+        self._folder, self._terms = Path(folder), [term.name for term in spec.terms]
+        self._csv: CsvFile | None = None
         self._events: EventFile | None = None
-        self._remark = ""
-        try:
-            self._events = EventFile(path)
-        except ImportError:
-            self._remark = NO_EVENTS
-        self._failed = False
+        self._events_from = 0.0  # of time.monotonic()
+        self._remark, self._said = "", False
+        with contextlib.suppress(OSError):  # the first row says it
+            self._open()
+
+    def _open(self) -> None:
+        """What is not open yet."""
+        if self._csv is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._csv = CsvFile(self._folder / CSV_NAME, self._terms)
+        if self._events is None and time.monotonic() >= self._events_from:
+            self._events_from = time.monotonic() + AGAIN_SECONDS
+            try:
+                self._events = EventFile(self._folder)
+            except ImportError:
+                self._remark, self._events_from = NO_EVENTS, math.inf
 
     def write(self, row: Mapping[str, float]) -> str:
-        """Add one row of flat names. Returns "" or, once each, that there is no TensorBoard and why writing has
-        stopped.
-        """
+        """Add one row of flat names. Returns "" or, once each, that there is no TensorBoard and why rows are lost."""
         now = time.time()
-        remark, self._remark = self._remark, ""
         try:
-            if not self._failed:
+            self._open()
+            if self._csv:
                 self._csv.add(now, row)
-                if self._events:
-                    points = {full_name(name): value for name, value in row.items()}
-                    self._events.add(now, int(row.get("agent_steps", 0)), points)
+            if self._events:
+                points = {full_name(name): value for name, value in row.items()}
+                self._write_event(self._events, now, int(row.get("agent_steps", 0)), points)
         except OSError as error:
-            self._failed = True
-            return f"stopped writing metrics to files: {error.strerror or error}"
+            said, self._said = self._said, True
+            why = f"cannot write metrics to files: {error.strerror or error}; training goes on, and so do they in time"
+            return "" if said else why
+        remark, self._remark = self._remark, ""
         return remark
+
+    def _write_event(self, events: EventFile, now: float, step: int, points: Mapping[str, float]) -> None:
+        try:
+            events.add(now, step, points)
+        except OSError:  # its thread may be lost, which its end would wait for: the next one is another file
+            self._events = None
+            raise
 
     def close(self) -> None:
         """Close the files."""
-        self._csv.close()
-        if self._events:
-            self._events.close()
+        for file in filter(None, (self._csv, self._events)):
+            with contextlib.suppress(OSError):
+                file.close()
