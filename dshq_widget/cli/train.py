@@ -46,7 +46,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
     ):
         trainer.claim()
-        spec, first = trainer.drill.spec, trainer.version
+        spec, first = trainer.drill.spec, trainer.latest_policy().step
         until_solved = not plan.budget and spec.target is not None
         where, saved, ended, status = None, None, "", 0
         written = run_plan.Written(plan, trainer, out, log_dir)
@@ -65,7 +65,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
                     saved = _finish(trainer, out, plan.latest)
         except RuntimeError as error:
             ended, status = str(error), 2 if isinstance(error, EnvironmentFailed) else 1
-            if trainer.version > first:
+            if trainer.latest_policy().step > first:
                 where, problem = keeping.save(trainer, out or (log_dir and log_dir / AUTOSAVE_NAME))
                 ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))
         except KeyboardInterrupt as error:
@@ -73,7 +73,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
             target = out or (log_dir and log_dir / AUTOSAVE_NAME)
             where, kept = keeping.rescue(trainer, target, first)
             ended, status = f"{end}; {kept}", end.status
-        if problem := written.end(where is not None or trainer.version > first):
+        if problem := written.end(where is not None or trainer.latest_policy().step > first):
             ended, status = "; ".join(filter(None, (ended, problem))), status or 1
         result = _result(trainer, where, saved)
     if ended:

@@ -129,6 +129,7 @@ class Run:
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
         self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
+        self._in_files = 0  # agent steps of what files have already: an autosave without anything new takes no place
         self.agent_steps, self.updates = 0, int(job.get("updates", 0))
         self.seconds = float(job.get("seconds", 0.0))
         self.rate, self.entropy_bonus = 1.0, 0.0
@@ -191,12 +192,17 @@ class Run:
         self.receive()
         autosave = str(job.get("autosave") or "")
         late = self._asked_for.get(autosave, self.version) != self.version  # an update came between SAVE and the end
-        if autosave and (late or not channel.closed):
+        if autosave and (late or not channel.closed) and self._new:
             self.save(autosave)
         if self.logs:
             self.logs.close()
         self.tracking.close()
         channel.send({"type": "STOPPED"})
+
+    @property
+    def _new(self) -> bool:
+        """Whether the run has something that no file has: before that, the autosave's place may hold another run."""
+        return self.agent_steps != self._in_files
 
     @property
     def _used_up(self) -> bool:
@@ -228,6 +234,8 @@ class Run:
             elif command["type"] == "NEXT_UPDATE":
                 self.pace.next_update()
             elif command["type"] == "SAVE":
+                if command["path"] == self.job.get("autosave") and not self._new:
+                    continue
                 self.save(command["path"])
                 self._asked_for = {command["path"]: self.version}
             elif command["type"] == "UNTIL_SOLVED":
@@ -401,6 +409,8 @@ class Run:
             rest = "" if saved is None else f"; the rest is from the file of version {saved.version}"
             self.warn(f"continuing from version {published[0]} with a fresh optimiser{rest}")
         version, self.agent_steps, weights = published
+        if saved is not None and saved.version == version:
+            self._in_files = self.agent_steps
         self.learner.load(weights)
         if saved is None:
             return

@@ -23,6 +23,13 @@ class PolicyVersion:
     activation: str
     weights: np.ndarray
 
+    @property
+    def trained(self) -> bool:
+        """Whether anything was learned, or loaded. Its version does not tell: a run with rollout processes publishes
+        its untrained policy as version 1.
+        """
+        return self.step > 0 or self.version > 1
+
 
 class LatestPolicy:
     """Holds the newest complete policy; used under one lock."""

@@ -170,7 +170,7 @@ class RunFiles:
             if self.resume != str(autosave):
                 return None
             paths.replace(autosave, kept)
-        elif newest.version:
+        elif newest.trained:
             checkpoint.save(kept, published())
         else:
             return None

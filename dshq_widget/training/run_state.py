@@ -65,8 +65,12 @@ class RunState:
         or CheckpointError, and changes nothing, if it cannot be written.
         """
         newest = self._latest.newest()
-        kept = self._set_aside(f"version-{newest.version}.dshq") if newest.version else None
+        kept = self._set_aside(f"version-{newest.version}.dshq") if newest.trained else None
+        loaded = self._files.resume
         self.forget()
+        if newest.trained and kept is None:
+            where = f", which is in {loaded}," if loaded else ""
+            self._status.warn(f"a new network begins; version {newest.version}{where} does not go on")
         if kept:
             self.kept.append(kept)
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")

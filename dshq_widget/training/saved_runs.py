@@ -84,7 +84,7 @@ def earlier(root: Path, name: str, rules_hash: str, algorithm: str) -> Earlier |
             saved, written = checkpoint.load(path), path.stat().st_mtime
         except (checkpoint.CheckpointError, OSError):  # cut off by a full disk, or written by a newer release
             continue
-        if (saved.rules_hash, saved.algorithm) == (rules_hash, algorithm) and saved.version > 0:
+        if (saved.rules_hash, saved.algorithm) == (rules_hash, algorithm) and saved.step > 0:
             return Earlier(path, written, saved.version, saved.step)
     return None
 

@@ -360,10 +360,11 @@ class Trainer(Readings, Callbacks):
             for key, value in self._config.orders({key: changed[key] for key in changed if key not in waiting}).items():
                 self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:
-                new = self.version and any(settings.FIELDS[key]["network"] for key in waiting if key in settings.FIELDS)
+                network = any(settings.FIELDS[key]["network"] for key in waiting if key in settings.FIELDS)
+                new = network and self.latest_policy().trained
                 more = f" and need a new network; version {self.version} will stay as a file" if new else ""
                 self._status.text = f"{', '.join(waiting)} will take effect at the next start{more}"
-            elif self._control.processes is None and self.version == 0:
+            elif self._control.processes is None and not self.latest_policy().trained:
                 self._files.resume = None
                 self._latest.replace(self._config.untrained())
         self._notify()
@@ -596,7 +597,7 @@ class Trainer(Readings, Callbacks):
     def _begin(self) -> None:
         """The settings of now are those of the next run; if they need a different network, an untrained one begins."""
         here = self._brought is None and isinstance(self.drill, CompiledDrill)
-        if here and not self.version:  # a run that has begun to learn keeps its settings
+        if here and not self.latest_policy().trained:  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
         newest, network = self.latest_policy(), self._config.network()
         wanted = (network.layers, network.activation)

@@ -103,7 +103,8 @@ class Quota:
         """
         if self._rules == Rules(token=self._rules.token):
             return {}
-        offered = self._earlier if self._trainer.status not in RUNNING and self._trainer.version == 0 else None
+        begun = self._trainer.status in RUNNING or self._trainer.latest_policy().trained
+        offered = None if begun else self._earlier
         return {
             "minutes": self._rules.minutes,
             "left": max(0, math.ceil(self._left)),
@@ -169,7 +170,7 @@ class Quota:
         """
         if not self._rules.league:
             raise RuntimeError("no class league is configured: set DSHQ_LEAGUE_URL, or use `dshq submit`")
-        if not self._trainer.version:
+        if not self._trainer.latest_policy().trained:
             raise RuntimeError("there is no trained policy yet: train first, then submit")
         try:
             send = plugin("submit")

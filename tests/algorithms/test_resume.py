@@ -111,6 +111,23 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
     drill_run.run(Turns(3), {**often, "autosave": str(path)}, {"weights": block})
     saved = checkpoint.load(path)
 
+    class AskedAtOnce(Turns):
+        """It is to stop before it has learned anything."""
+
+        def poll(self, timeout: float = 0.0) -> list[dict]:
+            return [{"type": "SAVE", "path": str(other)}]
+
+    other, fresh = tmp_path / "bot.dshq", SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    other.write_text("another run")
+    for slots_before, more in ((0, {}), (1, {}), (0, {"resume": str(path)})):
+        before = WeightSlots.create(fresh, spec.floats)
+        for _ in range(slots_before):
+            before.publish(1, 0, spec.untrained(1))  # as a run with rollout processes does
+        asked = AskedAtOnce(0)
+        drill_run.run(asked, {**job, **more, "autosave": str(other)}, {"weights": fresh})
+        assert other.read_text() == "another run" and "CHECKPOINT" not in asked.kinds()
+    fresh.close()
+
     again = drill_run.DrillPPO(Turns(1), {**job, "resume": str(path)}).compose({"weights": block})
     assert "WARNING" not in again.channel.kinds()
     assert np.array_equal(again.learner.state()["adam_m"], saved.state["adam_m"])

@@ -6,14 +6,17 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
-from dshq_widget.cli import main
+from dshq_widget.cli import keeping, main
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.history import Progress
+from dshq_widget.training.trainer import Trainer
+from tests.harness.full_disk import full_after
 
 PATIENCE = 300.0  # seconds
 
@@ -108,6 +111,14 @@ def test_a_block_that_fails_leaves_the_old_file(tmp_path):
         file.write(b"new")
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_policy_that_can_be_kept_nowhere_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Trainer("bandit", hidden_sizes=(8,)) as trainer, full_after(10):
+        where, said = keeping.save(trainer, tmp_path / "no" / "bot.dshq")
+    assert where is None and "nor in a temporary file: " in said
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

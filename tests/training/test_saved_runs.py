@@ -1,5 +1,6 @@
 """Runs that outlive their kernel: which may be gone on with, and which are left alone."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -29,8 +30,8 @@ def save(run: Path, version: int, at: float, **changes) -> None:
     """An autosave of that version, written `at` seconds since 1970."""
     with Trainer(Bandit) as trainer:
         plain = checkpoint.parse(trainer.policy_file(), "plain")
-    fields = {**{name: getattr(plain, name) for name in plain.__dataclass_fields__}, "version": version, **changes}
-    checkpoint.save(str(run / AUTOSAVE), checkpoint.Checkpoint(**fields))
+    changes = {"version": version, "step": 1000 * version, **changes}
+    checkpoint.save(str(run / AUTOSAVE), dataclasses.replace(plain, **changes))
     os.utime(run / AUTOSAVE, (at, at))
 
 
@@ -62,6 +63,9 @@ def test_what_cannot_be_gone_on_with_is_passed_over(tmp_path: Path):
         if spoil:
             (run.path / AUTOSAVE).write_bytes(b"half a file")
         run.close()
+    run = Run(tmp_path, "bandit")
+    save(run.path, 1, 4000, step=0)  # untrained weights that rollout processes waited for
+    run.close()
     assert found(tmp_path) == 7
 
 

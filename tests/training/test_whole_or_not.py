@@ -176,6 +176,25 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
     }
 
 
+def test_only_agent_steps_are_something_learned(trainer):
+    """Version 1 of a run with rollout processes is untrained: nothing is kept of it, and the settings still count."""
+    trainer._latest.replace(dataclasses.replace(trainer.latest_policy(), version=1))
+    assert trainer._state._set_aside("replaced.dshq") is None
+    trainer.set_hyper(hidden_sizes=(4,))
+    assert trainer.version == 0 and trainer.latest_policy().layers[1] == 4
+
+
+def test_a_loaded_policy_that_a_new_network_replaces_is_named(trainer, arriving, tmp_path):
+    heard: list[str] = []
+    trainer.on_warning(heard.append)
+    trainer.load(checkpoint.save(tmp_path / "bot.dshq", arriving))
+    trainer.set_hyper(hidden_sizes=(4,))
+    trainer._begin()
+    (said,) = heard
+    assert trainer.version == 0 and said.startswith("a new network begins; version 9, which is in ")
+    assert checkpoint.load(said.split(" is in ")[1].split(",")[0]).version == 9
+
+
 def test_what_came_while_training_ran_and_cannot_be_loaded_holds_nobody_up(trainer, arriving, monkeypatch):
     trainer.processes = running = Stand()
     trainer.start()
