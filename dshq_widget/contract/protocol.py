@@ -123,7 +123,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "learner_to_kernel": {
         "PHASE": ("phase", "text", "device", "workers", "threads", "tuning"),
         "ANOTHER_ALLOCATION": (),
-        "METRICS": ("values",),
+        "METRICS": ("values", "spent"),
         "LEAGUE": ("rows",),
         "SCENES": ("rows",),
         "CHECKPOINT": ("path",),

@@ -356,7 +356,7 @@ class Run:
         self.metrics = row | self._counters | {"dropped_chunks": self.source.dropped} | self.evaluator.metrics
         for companion in self.companions:
             self.metrics |= companion.metrics
-        self.channel.send({"type": "METRICS", "values": self.metrics})
+        self.channel.send({"type": "METRICS", "values": self.metrics, "spent": self.spent})
         if self.logs and (problem := self.logs.write(self.metrics)):
             self.warn(problem)
         self.tracking.write(self.metrics)

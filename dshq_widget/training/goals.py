@@ -85,12 +85,18 @@ class Budget:
             )
         self.what, self.amount = what, amount if what == "seconds" else int(amount)
         self._begin: dict[str, float] = {}
+        self._before = self._now = 0.0
+
+    def spend(self, seconds: float) -> None:
+        """The learner has spent so many, those included in which it waited: for its pace, or for samples."""
+        self._now = seconds
 
     def limits(self, metrics: Mapping[str, float | int]) -> dict[str, float]:
         """The learner's limits (learning/limits.py). `metrics` are those with which the run starts; a learner that
         replaces a dead one gets what is left.
         """
         self._begin = self._begin or {key: metrics.get(key, 0) for key in ("updates", "agent_steps", "seconds")}
+        self._before, self._now = self._before + self._now, 0.0
         if self.what == "seconds":
             return {"seconds": self.amount - self.used(metrics)}
         return {self.what: self._begin[self.what] + self.amount}
@@ -98,7 +104,8 @@ class Budget:
     def used(self, metrics: Mapping[str, float | int], what: str = "") -> float:
         """How much of it, or of `what`, this run has used."""
         key = what or self.what
-        return metrics.get(key, 0) - self._begin.get(key, 0)
+        used = metrics.get(key, 0) - self._begin.get(key, 0)
+        return max(used, self._before + self._now) if key == "seconds" else used
 
     def share(self, metrics: Mapping[str, float | int]) -> float:
         """The share used, 0..1."""

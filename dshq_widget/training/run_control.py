@@ -87,6 +87,11 @@ class RunControl:
         if self.processes is not None:
             self.processes.send(message)
 
+    def spend(self, seconds: float) -> None:
+        """The learner has spent so many seconds of the budget."""
+        if self._budget is not None:
+            self._budget.spend(seconds)
+
     def stop(self, autosave: Callable[[], Path], patience: float | None = None) -> bool:
         """Finish the update, write the file named by `autosave`, and end, by force after `patience` seconds. Returns at
         once, and whether there was something to stop.

@@ -576,7 +576,7 @@ class Trainer(Readings, Callbacks):
             "limits": budget.limits(self._status.metrics) if budget else {},
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
-            "updates": self._status.metrics.get("updates", 0),
+            "updates": self._updates(),
             "seconds": self._status.metrics.get("seconds", 0.0),
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
@@ -593,6 +593,11 @@ class Trainer(Readings, Callbacks):
         memory = self._latest.memory()
         start = self._brought or self._algorithm.start_on(self.engine)
         return start(drill, config, memory, job, self._on_message, self._on_exit)
+
+    def _updates(self) -> int:
+        """Updates made: those of the last report, and the versions that a learner that died has published since."""
+        metrics = self._status.metrics
+        return int(metrics.get("updates", 0) + max(self.version - metrics.get("version", self.version), 0))
 
     def _begin(self) -> None:
         """The settings of now are those of the next run; if they need a different network, an untrained one begins."""
@@ -621,6 +626,8 @@ class Trainer(Readings, Callbacks):
                 self._latest.arrive(message["policy"])
             else:
                 self._status.receive(message)
+                if "spent" in message:
+                    self._control.spend(message["spent"])
         self._notify()
 
     def _on_exit(self, processes: Processes, end: Exit) -> None:

@@ -175,6 +175,26 @@ def test_what_is_left_for_a_learner_that_replaces_a_dead_one():
     assert Limits.of({"updates": 23}).reached(23, 0, 0.0) and not Limits.of({}).reached(1 << 60, 1 << 60, 1e18)
 
 
+def test_seconds_in_which_a_dead_learner_waited_are_spent_too():
+    budget = Budget(None, None, 10.0)
+    assert budget.limits({"seconds": 5.0}) == {"seconds": 10.0}
+    budget.spend(4.0)  # one of them played and learned
+    assert budget.share({"seconds": 6.0}) == 0.4 and budget.limits({"seconds": 6.0}) == {"seconds": 6.0}
+    budget.spend(1.0)
+    assert budget.limits({"seconds": 6.5}) == {"seconds": 5.0}
+    assert budget.used({"agent_steps": 700}, "agent_steps") == 700
+
+
+@pytest.mark.slow
+def test_what_a_learner_waited_for_its_pace_is_told():
+    with Trainer("bandit", workers=0, pace=64 * 8, **SMALL) as t:  # an update a second
+        t.start()
+        assert t.wait(updates=2, progress=False)
+        budget = t._control._budget = Budget(None, None, 100.0)
+        assert t.wait(updates=4, progress=False)
+        assert budget.used({}, "seconds") > 1.0 > t.metrics["seconds"]
+
+
 def test_a_listener_may_call_anything():
     """It stops, saves, waits and joins, from inside a call about a change."""
     done = threading.Event()

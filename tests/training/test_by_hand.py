@@ -50,6 +50,22 @@ def beside(work):
 # ---- a learner that died
 
 
+@pytest.mark.parametrize(("budget", "left"), [({"seconds": 30}, 10), ({"updates": 30}, 30)])
+def test_a_budget_holds_when_a_learner_that_waited_and_had_more_to_report_is_replaced(trainer, budget, left):
+    training = beside(lambda: trainer.train_for(**budget, progress=False))
+    until(lambda: trainer.stands)
+    (first,) = trainer.stands
+    first.trains()
+    first.say("METRICS", values={"updates": 9, "version": 9, "agent_steps": 900, "seconds": 12.0}, spent=20.0)
+    first.publishes(trainer, 11)
+    first.ends(KILLED)
+    until(lambda: len(trainer.stands) == 2)
+    assert trainer.stands[1].job["limits"] == {next(iter(budget)): left}
+    assert (trainer.stands[1].job["updates"], trainer.stands[1].job["seconds"]) == (11, 12.0)
+    trainer.stands[1].ends()
+    until(lambda: training)
+
+
 def test_the_clock_goes_on_when_a_learner_is_replaced(trainer):
     training = beside(lambda: trainer.train_for(seconds=30, progress=False))
     until(lambda: trainer.stands)
