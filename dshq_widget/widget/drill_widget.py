@@ -471,25 +471,41 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _set_show(self, **changes: Any) -> None:
         checked = {key: check_show(key, plain(value), self._rivals.opponents) for key, value in changes.items()}
+        if "opponent" in checked:
+            self._rivals.load(checked["opponent"])
         with self._outbox.lock:
+            self.rivals = self._rivals.known
             self.show = {**self.show, **checked}
-        if "opponent" in changes:
-            self._load_rival()
 
     def _met(self) -> None:
         """The page chose an opponent. One of the league is read from the run's file, for which the learner may take
-        seconds; the sender thread does not wait for it.
+        seconds; the sender thread does not wait for it. One that cannot be had is left for the drill's own.
         """
-        if self.show["opponent"].startswith(LEAGUE):
-            self._commands.beside("loading the opponent", self._load_rival)
-        else:
-            self._load_rival()
+        opponent = self.show["opponent"]
+        try:
+            if opponent.startswith(LEAGUE):
+                self._commands.beside("loading the opponent", self._load_rival, opponent)
+            else:
+                self._load_rival(opponent)
+        except Exception:
+            self._part_from(opponent)
+            raise
 
-    def _load_rival(self) -> None:
-        """Send the page the chosen opponent's policy, if it has one; raises CheckpointError."""
-        self._rivals.load(self.show["opponent"])
+    def _load_rival(self, opponent: str) -> None:
+        """Send the page an opponent's policy, if it has one; raises CheckpointError."""
+        try:
+            self._rivals.load(opponent)
+        except Exception:
+            self._part_from(opponent)
+            raise
         with self._outbox.lock:
             self.rivals = self._rivals.known
+
+    def _part_from(self, opponent: str) -> None:
+        """The drill's own opponent plays in the place of one that is gone."""
+        with self._outbox.lock:
+            if self.show["opponent"] == opponent:
+                self.show = {**self.show, "opponent": ""}
 
     def _refresh(self) -> None:
         """Update the traits from the trainer; the policy at most once per swap interval."""
@@ -509,6 +525,8 @@ class DrillWidget(anywidget.AnyWidget):
             if trainer.league is not self._league:
                 self._league = trainer.league
                 self._rivals.offer_league(self._league)
+                if self.show["opponent"].startswith(LEAGUE) and self.show["opponent"] not in self._rivals.known:
+                    self._part_from(self.show["opponent"])
                 self.league = page_protocol.league(self._league)
             self.rivals = self._rivals.offer(trainer.kept)
             if self.scenes != (scenes := trainer.scenes):

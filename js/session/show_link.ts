@@ -80,17 +80,22 @@ export class ShowLink {
     if (differs("playing")) this.ends.post({ type: now.playing ? "PLAY" : "PAUSE", id });
   }
 
-  /** Who plays. An opponent that is a network goes before; until its weights are here, everybody plays on as before. */
+  /**
+   * Who plays. An opponent that is a network goes before; until its weights are here, everybody plays on as before in the sandbox. Other
+   * modes begin at once, and nothing waits for an opponent that is gone: the drill's own takes its place.
+   */
   private sendMode(): void {
-    const { id, opponent, rivals, show } = this.ends;
+    const { id, model, opponent, rivals, show } = this.ends;
     const rival = rivals[opponent];
-    if (rival === null) return;
+    if (rival === null && show.mode === "sandbox") return;
     if (rival) {
       const { version, layers, activation } = rival;
       const data = copyBytes(rival.data);
       this.ends.post({ type: "RIVAL", id, name: opponent, version, layers, activation, data }, [data]);
     }
-    this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent });
+    const { baselines = [] } = model.get("drill")?.spec ?? {};
+    const there = rival || ["idle", "random", ...baselines].includes(opponent);
+    this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent: there ? opponent : (baselines[0] ?? "random") });
   }
 }
 

@@ -13,6 +13,7 @@ from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.export_html import match_of
 from dshq_widget.widget.rivals import Rivals
 from tests.harness.browser.recorded_widget import until
+from tests.widget.test_league_trait import table
 
 
 def test_the_ladder_is_offered_and_read_when_it_is_met():
@@ -123,3 +124,37 @@ def test_an_opponent_is_loaded_when_it_is_chosen_and_at_no_other_change_of_the_s
         w.opponent = "league:best"
         w.opponent = "league:best"
         assert read == [None, 7, None, None], "the champion as it is now"
+
+
+def page_chooses(widget, opponent):
+    widget.comm.say({"state": {"show": {**widget.show, "opponent": opponent}}, "buffer_paths": []}, "update")
+
+
+def test_an_opponent_that_left_the_league_is_left_for_the_drills_own(make, monkeypatch):
+    monkeypatch.setattr(
+        Trainer, "league_policy", lambda self, version=None: checkpoint.load(ladder.path("ball", "gold"))
+    )
+    with make("ball", mode="sandbox") as w:
+        w._trainer._status.league = table(snapshots=2, champion=1)
+        w._refresh()
+        w.opponent = "league:v7"
+        w.reset_training()
+        assert w.opponent == "" and "league:v7" not in w.rivals
+        w.mode = "human_vs_ai"
+        assert w.mode == "human_vs_ai"
+
+
+@pytest.mark.parametrize("name", ["league:v7", "silver"])
+def test_an_opponent_that_cannot_be_read_is_left_for_the_drills_own(make, tmp_path, name):
+    with make("ball", mode="sandbox", opponent="gold") as w:
+        w._rivals.offer_league([{"name": "v7", "version": 7, "pinned": False}])
+        w._rivals._paths["silver"] = tmp_path / "removed.dshq"
+        with pytest.raises((checkpoint.CheckpointError, ValueError, RuntimeError)):
+            w.opponent = name
+        assert w.opponent == "gold", "in Python nothing changes"
+        w.comm.say({"type": "HELLO"})
+        page_chooses(w, name)
+        until(lambda: w.opponent == "")
+        assert until(lambda: w.comm.customs("LOG"))
+        page_chooses(w, "gold")
+        until(lambda: w.opponent == "gold")

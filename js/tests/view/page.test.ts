@@ -299,6 +299,23 @@ describe("the show", () => {
     expect(names()).toEqual(["chaser", "random", "idle", "gold"]);
   });
 
+  it("changes the mode whatever became of the opponent", async () => {
+    const modes = () =>
+      worker()
+        .of("SET_MODE")
+        .map(({ mode, opponent }) => [mode, opponent]);
+    model.set("rivals", { "league:v7": null });
+    model.set("show", { ...model.get("show"), mode: "ai_vs_ai", opponent: "league:v7" });
+    await settle();
+    change("Mode", "human_vs_ai");
+    await settle();
+    expect(modes().at(-1), "its weights never come").toEqual(["human_vs_ai", "chaser"]);
+    model.set("rivals", {});
+    change("Mode", "sandbox");
+    await settle();
+    expect(modes().at(-1), "it is offered no more").toEqual(["sandbox", "chaser"]);
+  });
+
   it("steps and resets", async () => {
     control("Step").click();
     control("Step decision").click();
