@@ -28,6 +28,8 @@ MOST_AT_ONCE = 8
 
 Content = Mapping[str, Any]
 FileKind = type[messages.PolicyFile] | type[messages.PageFile]
+Make = Callable[[], tuple[str, bytes]]
+"""Makes a file: its name and its bytes."""
 
 
 class Commands:
@@ -154,15 +156,17 @@ class Commands:
             raise ValueError(f"{kind} is for policies that a page cannot play: reload the page")
         self._policy_show.send(page_protocol.to_policy_show(kind, content, with_rules(self._trainer.drill).spec))
 
-    def _file_name(self, ending: str) -> str:
+    def _file_name(self, ending: str, version: int | None = None) -> str:
         trainer = self._trainer
-        return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.{ending}"
+        version = trainer.version if version is None else version
+        return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{version}.{ending}"
 
     def _save_policy(self, content: Content) -> None:
         name, whole = self._file_name("dshq"), content.get("whole")
 
-        def make() -> bytes:
-            return page_protocol.sendable(name, self._run() if whole else self._trainer.policy_file())
+        def make() -> tuple[str, bytes]:
+            data = page_protocol.sendable(name, self._run() if whole else self._trainer.policy_file())
+            return self._file_name("dshq", checkpoint.decode(data).version), data  # a learner may have gone on
 
         if whole:
             self._make_file("saving the run", messages.PolicyFile, name, make)
@@ -176,19 +180,21 @@ class Commands:
             return self._trainer.policy_file()
 
     def _save_page(self, _: Content) -> None:
-        self._make_file("saving the page", messages.PageFile, self._file_name("html"), self._page_file)
+        name = self._file_name("html")
+        self._make_file("saving the page", messages.PageFile, name, lambda: (name, self._page_file()))
 
-    def _make_file(self, what: str, kind: FileKind, name: str, make: Callable[[], bytes]) -> None:
+    def _make_file(self, what: str, kind: FileKind, name: str, make: Make) -> None:
         """Make a file that may take seconds, and send it. Whatever happens, the page waits for an answer."""
         try:
             self.beside(what, self._send_file, kind, name, make)
         except RuntimeError as error:
             self._outbox.put(kind(name, sentence(error)).to_json([]))
 
-    def _send_file(self, kind: FileKind, name: str, make: Callable[[], bytes]) -> None:
+    def _send_file(self, kind: FileKind, name: str, make: Make) -> None:
         problem, buffers = "", []
         try:
-            buffers = [make()]
+            name, data = make()
+            buffers = [data]
         except Exception as error:
             problem = sentence(error)
         self._outbox.put(kind(name, problem).to_json(buffers))

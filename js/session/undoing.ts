@@ -3,7 +3,7 @@
  * kernel packs: policy, optimiser, league. Undo loads it again and puts curves and league back. Forgetting can be undone until something is
  * learned anew, and for ten seconds at least; training, from its end until it begins again.
  */
-import type { Model } from "../contract/model";
+import { listen, type Model } from "../contract/model";
 import type { LeagueRow, MetricsRow, PageToKernel } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
 import { fetchPolicy, sendPolicy } from "./policy_files";
@@ -70,9 +70,9 @@ export class Undoing {
       events.emit("notice", packed ? `${NOT_PACKED} ${packed.message}` : `${NOT_PACKED} Try again.`);
       return;
     }
-    const file = packed;
+    const kept = this.now("forgetting", packed); // a learner that was training has learned more meanwhile
     kernel.send({ type: "RESET_TRAINER" });
-    this.keep({ ...now, file });
+    this.keep(kept);
   }
 
   /** Trains. What was learned before is packed first; training does not wait for it. */
@@ -83,7 +83,7 @@ export class Undoing {
     this.ends.train();
     if (!packing) this.keep(now);
     const file = await packing?.catch(() => null); // then there is nothing to undo
-    if (file?.name.endsWith(`-v${now.version}.dshq`) && !this.signal.aborted) this.keep({ ...now, file }); // else it learned meanwhile
+    if (file && versionOf(file) === now.version && !this.signal.aborted) this.keep({ ...now, file }); // else it learned meanwhile
   }
 
   async undo(): Promise<void> {
@@ -105,6 +105,7 @@ export class Undoing {
     };
     await sendPolicy(this.ends, new File([file], NAME));
     events.on("history", restore, back.signal);
+    listen(model, "change:policy", () => queueMicrotask(() => !back.signal.aborted && restore()), back.signal); // after what comes with it
   }
 
   /** Everything that was learned so far, as a file; null where the kernel does not hand it over in time. Rejects where it cannot. */
@@ -118,11 +119,12 @@ export class Undoing {
     }
   }
 
-  /** What there is now, besides the file. */
-  private now(of: Kept["of"]): Kept {
+  /** What there is now; of a `file`, what it holds of that. */
+  private now(of: Kept["of"], file: File | null = null): Kept {
     const { model, history } = this.ends;
-    const version = model.get("policy")?.version ?? 0;
-    return { of, file: null, version, rows: [...history.rows], league: model.get("league"), updates: history.rows.at(-1)?.updates ?? 0 };
+    const version = (file && versionOf(file)) ?? model.get("policy")?.version ?? 0;
+    const rows = file ? history.rows.filter((row) => (row.version ?? 0) <= version) : [...history.rows];
+    return { of, file, version, rows, league: model.get("league"), updates: rows.at(-1)?.updates ?? 0 };
   }
 
   /** Aborts after that long (ms), and with the session. */
@@ -157,4 +159,10 @@ export class Undoing {
   private tell(): void {
     this.ends.events.emit("undoable", undefined);
   }
+}
+
+/** Of the policy in a file that the kernel packed: its name says it. */
+function versionOf(file: File): number | null {
+  const found = /-v(\d+)\.dshq$/.exec(file.name);
+  return found && Number(found[1]);
 }

@@ -191,6 +191,14 @@ def send(widget, content, buffers=None) -> None:
     widget._refresh()
 
 
+def test_a_file_is_named_after_the_version_in_it(widget, monkeypatch):
+    """A learner may finish its update before it packs the run."""
+    later = ladder.path("ball", "bronze").read_bytes()
+    monkeypatch.setattr(widget._trainer, "run_file", lambda: later)
+    send(widget, {"type": "SAVE_POLICY", "whole": True})
+    assert heard(widget, "POLICY_FILE")["name"] == f"ball-v{checkpoint.decode(later).version}.dshq"
+
+
 def test_the_page_gets_a_file_that_loads(widget):
     send(widget, {"type": "SAVE_POLICY"})
     (message,) = said(widget, "POLICY_FILE")

@@ -12,8 +12,8 @@ let end: () => void;
 const control = (name: string) => root.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)!;
 const undo = () => root.querySelector<HTMLElement>(".undo")!;
 const policy = (version: number) => model.set("policy", { ...model.get("policy")!, version });
-const packed = async () => {
-  model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
+const packed = async (version = 40) => {
+  model.fire("msg:custom", { type: "POLICY_FILE", name: `ball-v${version}.dshq`, problem: "" }, [new DataView(new ArrayBuffer(9))]);
   await settle();
 };
 
@@ -90,6 +90,29 @@ describe("forget everything", () => {
     await settle();
     await packed();
     expect(model.sentOf("RESET_TRAINER")).toHaveLength(1);
+  });
+
+  it("while training keeps what the file holds, and Undo brings its curves and league back", async () => {
+    policy(40);
+    model.set("status", "training");
+    model.set("metrics", row(10, { updates: 40, version: 40 }));
+    control("Forget everything").click();
+    await settle();
+    policy(42); // the learner finishes its update before it packs
+    model.set("metrics", row(20, { updates: 42, version: 42 }));
+    model.set("league", LEAGUE);
+    model.set("metrics", row(30, { updates: 43, version: 43 }));
+    await packed(42);
+    policy(0);
+    model.set("metrics", {});
+    model.set("league", []);
+    control("Undo").click();
+    await settle();
+    model.set("metrics", row(20, { updates: 42, version: 42 }));
+    policy(42); // which the kernel sends last
+    await settle();
+    expect(model.sentOf("RESTORE_HISTORY")).toMatchObject([{ rows: [{ updates: 40 }, { updates: 42 }] }]);
+    expect(model.get("league")).toEqual(LEAGUE);
   });
 
   it("brings the league back, too", async () => {
