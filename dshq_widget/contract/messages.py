@@ -179,10 +179,14 @@ class PageState(Message):
 class SavePolicy(Message):
     whole: bool = False
     """With all that continuing exactly needs."""
+    request: int = 0
+    """A number of the page's own, which the answer repeats: pages may ask for several files at once."""
 
 
 @dataclass(frozen=True)
-class SavePage(Message): ...
+class SavePage(Message):
+    request: int = 0
+    """As in SavePolicy."""
 
 
 @dataclass(frozen=True)
@@ -248,6 +252,8 @@ class PolicyFile(Message):
 
     name: str
     problem: str
+    request: int
+    """Of the message that it answers."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +262,8 @@ class PageFile(Message):
 
     name: str
     problem: str
+    request: int
+    """Of the message that it answers."""
 
 
 @dataclass(frozen=True)

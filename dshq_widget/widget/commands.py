@@ -169,9 +169,9 @@ class Commands:
             return self._file_name("dshq", checkpoint.decode(data).version), data  # a learner may have gone on
 
         if whole:
-            self._make_file("saving the run", messages.PolicyFile, name, make)
+            self._make_file("saving the run", messages.PolicyFile, content, name, make)
         else:
-            self._send_file(messages.PolicyFile, name, make)
+            self._send_file(messages.PolicyFile, content, name, make)
 
     def _run(self) -> bytes:
         try:
@@ -179,25 +179,25 @@ class Commands:
         except (checkpoint.CheckpointError, OSError, MemoryError):  # no room for it: the policy itself needs little
             return self._trainer.policy_file()
 
-    def _save_page(self, _: Content) -> None:
+    def _save_page(self, content: Content) -> None:
         name = self._file_name("html")
-        self._make_file("saving the page", messages.PageFile, name, lambda: (name, self._page_file()))
+        self._make_file("saving the page", messages.PageFile, content, name, lambda: (name, self._page_file()))
 
-    def _make_file(self, what: str, kind: FileKind, name: str, make: Make) -> None:
+    def _make_file(self, what: str, kind: FileKind, asked: Content, name: str, make: Make) -> None:
         """Make a file that may take seconds, and send it. Whatever happens, the page waits for an answer."""
         try:
-            self.beside(what, self._send_file, kind, name, make)
+            self.beside(what, self._send_file, kind, asked, name, make)
         except RuntimeError as error:
-            self._outbox.put(kind(name, sentence(error)).to_json([]))
+            self._outbox.put(kind(name, sentence(error), page_protocol.request(asked)).to_json([]))
 
-    def _send_file(self, kind: FileKind, name: str, make: Make) -> None:
+    def _send_file(self, kind: FileKind, asked: Content, name: str, make: Make) -> None:
         problem, buffers = "", []
         try:
             name, data = make()
             buffers = [data]
         except Exception as error:
             problem = sentence(error)
-        self._outbox.put(kind(name, problem).to_json(buffers))
+        self._outbox.put(kind(name, problem, page_protocol.request(asked)).to_json(buffers))
 
     def beside(self, what: str, work: Callable[..., None], *arguments: Any) -> None:
         """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.

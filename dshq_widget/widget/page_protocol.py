@@ -306,6 +306,12 @@ class Upload:
         return None
 
 
+def request(content: Mapping[str, Any]) -> int:
+    """The number of a request, which its answer repeats; 0 where there is none that a page can have."""
+    number = content.get("request")
+    return number if type(number) is int and 0 <= number < 2**53 else 0
+
+
 def sendable(name: str, data: bytes) -> bytes:
     """The bytes of a policy file called `name` for the page; raises ValueError if there are too many."""
     if len(data) > FILE_BYTES_MAX:

@@ -113,10 +113,14 @@ export interface SavePolicy {
   type: "SAVE_POLICY";
   /** With all that continuing exactly needs. */
   whole?: boolean;
+  /** A number of the page's own, which the answer repeats: pages may ask for several files at once. */
+  request?: number;
 }
 
 export interface SavePage {
   type: "SAVE_PAGE";
+  /** As in SavePolicy. */
+  request?: number;
 }
 
 /** One part of a file; its bytes are the buffer. */
@@ -230,6 +234,8 @@ export interface PolicyFile {
   type: "POLICY_FILE";
   name: string;
   problem: string;
+  /** Of the message that it answers. */
+  request: number;
 }
 
 /** Its bytes are the buffer, unless there is a problem. */
@@ -237,6 +243,8 @@ export interface PageFile {
   type: "PAGE_FILE";
   name: string;
   problem: string;
+  /** Of the message that it answers. */
+  request: number;
 }
 
 export interface RewardChecked {

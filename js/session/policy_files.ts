@@ -14,26 +14,32 @@ interface Ends {
 }
 
 type FileMessage = Extract<KernelToPage, { type: "POLICY_FILE" | "PAGE_FILE" }>;
+type FileRequest = Extract<PageToKernel, { type: "SAVE_POLICY" | "SAVE_PAGE" }>;
 
 /**
  * Asks for the newest policy, or for the `whole` run with optimiser and league; resolves with its file once it comes, never if `signal`
  * ends before. Rejects with an Error of one sentence where the kernel cannot make it, or is gone.
  */
 export function fetchPolicy(ends: Ends, signal: AbortSignal, whole = false): Promise<File> {
-  return fetchFile(ends, { type: "SAVE_POLICY", whole }, "POLICY_FILE", signal);
+  return fetchFile(ends, { type: "SAVE_POLICY", whole, request: another() }, "POLICY_FILE", signal);
 }
 
 /** The same of the match as a web page. Rejects with an Error of one sentence where the kernel cannot make one. */
 export function fetchPage(ends: Ends, signal: AbortSignal): Promise<File> {
-  return fetchFile(ends, { type: "SAVE_PAGE" }, "PAGE_FILE", signal);
+  return fetchFile(ends, { type: "SAVE_PAGE", request: another() }, "PAGE_FILE", signal);
 }
 
-function fetchFile({ model, events, kernel }: Ends, request: PageToKernel, answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
+/** A request's number: every page of a widget hears the answers to all of them. */
+function another(): number {
+  return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
+}
+
+function fetchFile({ model, events, kernel }: Ends, request: FileRequest, answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
   return new Promise((resolve, reject) => {
     const answered = new AbortController();
     signal.addEventListener("abort", () => answered.abort(), { once: true });
     const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
-      if (message.type !== answer) return;
+      if (message.type !== answer || (message as FileMessage).request !== request.request) return;
       const { name, problem } = message as FileMessage;
       if (!buffers[0] && !problem) return;
       answered.abort();

@@ -37,7 +37,7 @@ def test_metrics_are_described():
 def test_a_message_is_its_class():
     assert messages.StartTraining.kind() == "START_TRAINING" and messages.Ack.kind() == "ACK"
     assert messages.Log("error", "No.").to_json() == {"type": "LOG", "level": "error", "text": "No."}
-    assert messages.PolicyFile("a.dshq", "").to_json([b"x"])["buffers"] == [b"x"]
+    assert messages.PolicyFile("a.dshq", "", 0).to_json([b"x"])["buffers"] == [b"x"]
     assert protocol.MESSAGES["page_to_kernel"]["START_TRAINING"] == (messages.ANY_SETTINGS,)
     assert protocol.MESSAGES["kernel_to_page"]["LOG"] == ("level", "text")
 

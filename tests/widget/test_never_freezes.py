@@ -134,10 +134,11 @@ def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monke
 
     monkeypatch.setattr(widget._trainer, "run_file", fail)
     monkeypatch.setattr(widget._trainer, "policy_file", fail)
-    for whole in (True, False):
-        widget.comm.say({"type": "SAVE_POLICY", "whole": whole})
+    for request, whole in enumerate((True, False)):
+        widget.comm.say({"type": "SAVE_POLICY", "whole": whole, "request": 7 + request})
     found = until(lambda: widget.comm.customs("POLICY_FILE")[1:] and widget.comm.customs("POLICY_FILE"))
     assert [one["problem"] for one in found] == ["the run has 70,000,000 bytes"] * 2
+    assert sorted(one["request"] for one in found) == [7, 8], "each answer says which request it is of"
     monkeypatch.setattr(widget._commands, "_page_file", lambda: [].pop())
     widget.comm.say({"type": "SAVE_PAGE"})
     (found,) = until(lambda: widget.comm.customs("PAGE_FILE"))

@@ -27,7 +27,7 @@ export class PageTrainer {
   private file: Uint8Array | null = null; // the run to continue exactly
   private rows: Record<string, number>[] = [];
   private readonly newest: NewestPolicy;
-  private saves = 0; // files that a person has asked for
+  private saving: number[] = []; // requests of files that a person has asked for
   private upload: ArrayBuffer[] = [];
   private readonly scenes: SceneList;
   private readonly keeper: RunKeeper;
@@ -96,7 +96,7 @@ export class PageTrainer {
       case "SET_HYPER":
         return this.setHyper(message.key, message.value as ConfigValue); // ppo has no section
       case "SAVE_POLICY":
-        return this.save();
+        return this.save(message.request);
       case "LOAD_POLICY":
         return this.receiveFile(message, buffers);
       case "RESTORE_HISTORY":
@@ -188,17 +188,17 @@ export class PageTrainer {
     else if (this.thread) model.set("status_text", `${key} will take effect at the next start`);
   }
 
-  private async save(): Promise<void> {
+  private async save(request = 0): Promise<void> {
     if (this.thread && this.model.get("status") === "training") {
-      this.saves += 1;
+      this.saving.push(request);
       this.thread.post({ type: "SAVE" });
       return;
     }
     const policy = policyIn(this.model.get("policy"));
-    if (this.file && policy) this.download(this.file, policy.version);
+    if (this.file && policy) this.download(this.file, policy.version, request);
     else {
       const packed = await packPolicy((await this.fetch()).code, this.model);
-      if (packed) this.download(packed.file, packed.version);
+      if (packed) this.download(packed.file, packed.version, request);
     }
   }
 
@@ -238,13 +238,12 @@ export class PageTrainer {
       case "WARNING":
         this.log("warning", message.text);
         return;
-      case "SAVED":
-        if (this.saves > 0) {
-          this.saves -= 1;
-          this.download(message.file, message.version);
-        }
+      case "SAVED": {
+        const request = this.saving.shift();
+        if (request !== undefined) this.download(message.file, message.version, request);
         this.keeper.keep(message);
         return;
+      }
       case "STOPPED":
         this.file = message.file;
         this.swap(true);
@@ -334,16 +333,16 @@ export class PageTrainer {
     this.model.set("scenes", this.scenes.rows as SceneRow[]);
   }
 
-  private download(file: Uint8Array, version: number): void {
+  private download(file: Uint8Array, version: number, request: number): void {
     const name = `${this.drill.spec.name.replace(/[^A-Za-z0-9_.]+/g, "-")}-v${version}.dshq`;
-    this.model.say("msg:custom", { type: "POLICY_FILE", name, problem: "" }, [new DataView(file.slice().buffer)]);
+    this.model.say("msg:custom", { type: "POLICY_FILE", name, problem: "", request }, [new DataView(file.slice().buffer)]);
   }
 
   private endThread(): void {
     this.thread?.end();
     this.thread = null;
     this.keeper.end();
-    this.saves = 0;
+    this.saving = [];
     this.newest.forget();
   }
 

@@ -130,6 +130,11 @@ export class FakeModel implements Model {
   }
 }
 
+/** The kernel's answer to a request for a policy file, the newest one. */
+export function answerFile(model: FakeModel, name: string, problem = "", request = model.sentOf("SAVE_POLICY").at(-1)?.request): void {
+  model.fire("msg:custom", { type: "POLICY_FILE", name, problem, request }, problem ? [] : [new DataView(new ArrayBuffer(9))]);
+}
+
 /** A worker that has a GPU, keeps what it is told and says what the test wants. */
 export class FakeWorker {
   static readonly all: FakeWorker[] = [];

@@ -2,7 +2,7 @@
 /** Forget everything, and Undo. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LeagueRow } from "../../contract/protocol";
-import { FakeModel, installBrowser, mount, row, settle } from "../harness/fakes";
+import { answerFile, FakeModel, installBrowser, mount, row, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -13,7 +13,7 @@ const control = (name: string) => root.querySelector<HTMLButtonElement>(`[aria-l
 const undo = () => root.querySelector<HTMLElement>(".undo")!;
 const policy = (version: number) => model.set("policy", { ...model.get("policy")!, version });
 const packed = async (version = 40) => {
-  model.fire("msg:custom", { type: "POLICY_FILE", name: `ball-v${version}.dshq`, problem: "" }, [new DataView(new ArrayBuffer(9))]);
+  answerFile(model, `ball-v${version}.dshq`);
   await settle();
 };
 
@@ -65,9 +65,9 @@ describe("forget everything", () => {
     model.set("league", LEAGUE);
     control("Forget everything").click();
     await settle();
-    expect(model.sentOf("SAVE_POLICY")).toEqual([{ type: "SAVE_POLICY", whole: true }]);
+    expect(model.sentOf("SAVE_POLICY")).toMatchObject([{ type: "SAVE_POLICY", whole: true }]);
     vi.useFakeTimers();
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
+    answerFile(model, "ball-v40.dshq");
     policy(0);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(undo().hidden).toBe(false);
@@ -80,7 +80,7 @@ describe("forget everything", () => {
     policy(40);
     control("Forget everything").click();
     await settle();
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq", problem: "ball-v40.dshq is larger than 64 MB." });
+    answerFile(model, "ball-v40.dshq", "ball-v40.dshq is larger than 64 MB.");
     await settle();
     expect(model.sentOf("RESET_TRAINER")).toEqual([]);
     expect(root.querySelector(".status .notice")!.textContent).toBe(

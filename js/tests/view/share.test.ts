@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 /** Policies on their way to the kernel, and the menu that sends them. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { fetchPolicy } from "../../session/policy_files";
 import { Session } from "../../session/session";
 import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
-import { FakeModel, installBrowser, mount, settle } from "../harness/fakes";
+import { answerFile, FakeModel, installBrowser, mount, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -47,6 +48,21 @@ describe("a policy file", () => {
   });
 });
 
+describe("two requests at once", () => {
+  it("each get their own answer, whichever comes first", async () => {
+    const model = new FakeModel();
+    const session = new Session(model);
+    const { signal } = new AbortController();
+    const [run, policy] = [fetchPolicy(session, signal, true), fetchPolicy(session, signal)];
+    const [first, second] = model.sentOf("SAVE_POLICY").map(({ request }) => request);
+    answerFile(model, "policy.dshq", "", second);
+    answerFile(model, "another-page.dshq", "", 0);
+    answerFile(model, "run.dshq", "", first);
+    expect([(await run).name, (await policy).name]).toEqual(["run.dshq", "policy.dshq"]);
+    session.dispose();
+  });
+});
+
 describe("the Share menu", () => {
   it("closes once something is saved, and says what", async () => {
     const model = new FakeModel();
@@ -57,7 +73,7 @@ describe("the Share menu", () => {
     expect(one(".share-menu .entry").dataset.control, "first what one sends").toBe("web-page");
     one('[data-control="save-policy"]').click();
     await settle();
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
+    answerFile(model, "ball-v26.dshq");
     await settle();
     expect(one(".share-menu").hidden).toBe(true);
     expect(one(".saved").textContent).toBe("Saved ball-v26.dshq, the version that plays now.");
@@ -87,7 +103,7 @@ describe("the Share menu", () => {
     save.click();
     await settle();
     expect(save.getAttribute("aria-busy")).toBe("true");
-    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v26.dshq", problem: "there is no room left" }, []);
+    answerFile(model, "ball-v26.dshq", "there is no room left");
     await settle();
     expect(save.hasAttribute("aria-busy")).toBe(false);
     expect(one(".share-menu").textContent).toContain("there is no room left");
