@@ -52,6 +52,11 @@ export class KernelLink {
     this.watchJupyter();
   }
 
+  /** Asks for what only a page gets that opens, or that missed something: the whole curves, the frame of a show that the kernel plays. */
+  greet(): void {
+    this.send({ type: "HELLO", seq: this.model.get("seq") });
+  }
+
   send(message: PageToKernel, buffers?: ArrayBuffer[]): void {
     if (!this.connected && this.model.standalone) return;
     try {
@@ -129,6 +134,7 @@ export class KernelLink {
     };
     const connection = (_: unknown, value: string) => {
       if (value === "disconnected") this.setConnected(false);
+      else if (value === "connected" && !this.connected) this.greet(); // the kernel answers if it is still the same
     };
     kernel.statusChanged?.connect(status);
     kernel.connectionStatusChanged?.connect(connection);

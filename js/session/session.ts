@@ -236,7 +236,7 @@ export class Session {
   }
 
   nextView(): number {
-    this.greet();
+    this.kernel.greet();
     return this.views++;
   }
 
@@ -263,14 +263,9 @@ export class Session {
 
   // ---- the kernel
 
-  /** Asks for what only a page gets that opens, or that missed something: the whole curves, the frame of a show that the kernel plays. */
-  private greet(): void {
-    this.kernel.send({ type: "HELLO", seq: this.model.get("seq") });
-  }
-
   private kernelIs(connected: boolean): void {
     if (connected) {
-      this.greet();
+      this.kernel.greet();
       for (const link of this.brought) link.again?.();
     }
     this.events.emit("status", undefined);
@@ -300,7 +295,7 @@ export class Session {
     this.sendPageState(true);
     const now = performance.now();
     if (document.hidden) this.snapshots.flush();
-    else if (now - this.hiddenAt > UNSEEN_MS) this.greet();
+    else if (now - this.hiddenAt > UNSEEN_MS) this.kernel.greet();
     this.hiddenAt = now;
   }
 

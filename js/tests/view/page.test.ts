@@ -516,6 +516,24 @@ describe("the kernel", () => {
     tell(null, "autorestarting");
     expect(root.dataset.status).toBe("disconnected");
   });
+
+  it("is there again when Jupyter has connected anew and the kernel answers, also while nothing trains", () => {
+    let tell: (sender: unknown, status: string) => void = () => undefined;
+    const kernel = { connectionStatusChanged: { connect: (slot: typeof tell) => (tell = slot), disconnect: () => undefined } };
+    const lost = Object.assign(new FakeModel(), { widget_manager: { kernel } });
+    end();
+    destroy();
+    open(lost);
+    tell(null, "disconnected");
+    expect(root.dataset.status).toBe("disconnected");
+    const greeted = lost.sentOf("HELLO").length;
+    tell(null, "connecting");
+    tell(null, "connected");
+    expect(lost.sentOf("HELLO")).toHaveLength(greeted + 1);
+    expect(root.dataset.status).toBe("disconnected");
+    lost.fire("msg:custom", { type: "HISTORY", start: 0, rows: [] });
+    expect(root.dataset.status).toBe("idle");
+  });
 });
 
 describe("views", () => {
