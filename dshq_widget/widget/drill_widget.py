@@ -166,7 +166,7 @@ class DrillWidget(anywidget.AnyWidget):
                 "python": page_protocol.expression(drill, compiled),
             },
             show=show,
-            policy=page_protocol.policy(self._sent_policy, bare=not self._page_plays),
+            policy=self._policy_trait(),
             config=page_protocol.config(self._trainer),
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
@@ -521,6 +521,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {}
             if trainer.history_number != self._history:
                 self._history = trainer.history_number
+                self._policy_is_due()  # it may have been replaced only now: a learner finishes its update first
                 self._commands.send_history()
             if trainer.league is not self._league:
                 self._league = trainer.league
@@ -542,12 +543,17 @@ class DrillWidget(anywidget.AnyWidget):
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
+                    if self._policy_at == -math.inf:
+                        self._outbox.flow.hurry("policy")
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = page_protocol.policy(newest, bare=not self._page_plays)
+                    self.policy = self._policy_trait()
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config)
             if self._policy_show is not None:
                 self._policy_show.follow()
+
+    def _policy_trait(self) -> dict[str, Any]:
+        return {**page_protocol.policy(self._sent_policy, bare=not self._page_plays), "run": self._history}
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""

@@ -253,6 +253,10 @@ class Flow:
             return {*owed, *keys}
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
 
+    def hurry(self, key: str) -> None:
+        """That trait does not wait for its pause: what was sent before it means nothing any more."""
+        self._last.pop(key, None)
+
     def _owed_now(self, pauses: Collection[str]) -> set[str]:
         """What is owed. From a hidden page what changes often is withheld until it is seen again."""
         if self.hidden:

@@ -41,6 +41,7 @@ export interface DrillTrait {
 export interface PolicyTrait {
   version: number; // 0: untrained
   step: number; // agent steps it was trained for
+  run?: number; // another one: it replaces what was learned before, and does not wait for the swap interval
   shape_hash: string;
   layers: number[];
   activation: Activation;
@@ -260,7 +261,7 @@ export type ToWorker =
       reason?: string;
     })
   | (ToShow & { type: "DRILL" } & DrillTrait)
-  | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes })
+  | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes; replaces?: boolean })
   | (ToShow & { type: "RIVAL"; name: string; version: number; layers: number[]; activation: Activation; data: Bytes }) // before SET_MODE names it
   | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
   | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })

@@ -10,6 +10,7 @@ export class PolicySwap {
   blend = 0; // ms of show time over which the old policy fades into the new
 
   private pending: Policy | null = null;
+  private urgent = false; // the policy that plays means nothing any more
   private fading: Policy | null = null;
   private tick = 0; // of the last swap
   private time = -Infinity; // of the last swap, ms by now()
@@ -22,15 +23,17 @@ export class PolicySwap {
     this.mixed = new Float32Array(spec.n_actions);
   }
 
-  /** It waits for `take`. Throws an Error where it does not fit the drill. */
-  offer(policy: Policy): void {
+  /** It waits for `take`; one that `replaces` what was learned before takes over at once. Throws an Error where it does not fit the drill. */
+  offer(policy: Policy, replaces = false): void {
     this.fit(policy, "Reset the training.");
     this.pending = policy;
+    this.urgent ||= replaces;
   }
 
   /** Whether a policy waits that may take over at such a moment. */
   due(when: Swap): boolean {
-    return this.pending !== null && this.when === when && (when !== "now" || this.now() - this.time >= this.interval);
+    if (this.pending === null || this.urgent) return this.pending !== null;
+    return this.when === when && (when !== "now" || this.now() - this.time >= this.interval);
   }
 
   /** The policy that waited, which takes over from `policy` at `tick`. */
@@ -38,6 +41,7 @@ export class PolicySwap {
     this.fading = this.blend > 0 ? policy : null;
     this.tick = tick;
     this.time = this.now();
+    this.urgent = false;
     const next = this.pending;
     this.pending = null;
     return next;

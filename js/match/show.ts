@@ -248,9 +248,12 @@ export class Show {
     this.logInput({ kind: "repeat", ticks });
   }
 
-  /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
-  setPolicy(policy: Policy): void {
-    this.deciders.next.offer(policy);
+  /**
+   * The policy plays from the next decision on; until then nothing changes, and the state never does. `replaces`: it waits neither for the
+   * swap interval nor for a new game.
+   */
+  setPolicy(policy: Policy, replaces = false): void {
+    this.deciders.next.offer(policy, replaces);
     if (!this.deciders.policy) this.swap();
   }
 

@@ -16,6 +16,7 @@ interface Ends {
 export class ShowLink {
   private rules = ""; // of the drill that the host was given
   private shown: ShowTrait;
+  private run: number | undefined; // of the policy that was sent last
 
   constructor(private readonly ends: Ends) {
     this.shown = ends.show;
@@ -48,7 +49,9 @@ export class ShowLink {
     if (!policy?.data?.byteLength) return;
     const data = copyBytes(policy.data);
     const { version, layers, activation } = policy;
-    this.ends.post({ type: "POLICY", id: this.ends.id, version, layers, activation, data }, [data]);
+    const replaces = policy.run !== this.run;
+    this.run = policy.run;
+    this.ends.post({ type: "POLICY", id: this.ends.id, version, layers, activation, data, replaces }, [data]);
   }
 
   /** The settings may be others; `asked`: somebody asks for a match, before the host hears of it. */

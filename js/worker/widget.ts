@@ -205,7 +205,7 @@ export class Widget {
   private direct(show: Show, message: ToWorker): boolean {
     switch (message.type) {
       case "POLICY":
-        this.setPolicy(show, new Policy(message.version, message.layers, message.activation, message.data));
+        this.setPolicy(show, new Policy(message.version, message.layers, message.activation, message.data), message.replaces);
         return true;
       case "RIVAL":
         show.deciders.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
@@ -271,8 +271,8 @@ export class Widget {
     return false;
   }
 
-  private setPolicy(show: Show, policy: Policy): void {
-    show.setPolicy(policy);
+  private setPolicy(show: Show, policy: Policy, replaces?: boolean): void {
+    show.setPolicy(policy, replaces);
     for (const part of this.parts) part.policyCame?.(policy);
   }
 }

@@ -152,6 +152,29 @@ def test_a_policy_that_is_loaded_brings_curves_of_its_own(make, tmp_path):
     assert w.comm.customs("HISTORY")[-1] == {"type": "HISTORY", "start": 0, "rows": []}
 
 
+def test_a_policy_that_replaces_another_does_not_wait_for_the_swap_interval(make):
+    w = make(swap_interval_ms=600_000, prepare=False)
+    w.comm.say({"type": "HELLO"})
+    versions = lambda: [state["policy"]["version"] for state in w.comm.updates() if "policy" in state]  # noqa: E731
+    until(lambda: w._outbox.flow.reachable)
+    for load in (lambda: w.load("silver"), lambda: w.load("gold"), w.reset_training):
+        before, run = len(versions()), w.policy["run"]
+        load()
+        until(lambda: len(versions()) > before)  # noqa: B023
+        assert w.policy["run"] != run and versions()[-1] == w._trainer.version
+        w.comm.say({"type": "ACK", "seq": w.seq})
+
+
+def test_a_policy_that_is_replaced_later_is_shown_at_once(make):
+    """A learner that runs finishes its update first, and a policy of its own may be sent meanwhile."""
+    w = make(swap_interval_ms=600_000, prepare=False)
+    w._refresh()
+    w._policy_at = time.monotonic()
+    w._trainer.load("gold")
+    w._refresh()
+    assert w.policy["version"] == w._trainer.version > 0
+
+
 def test_without_a_page_everything_is_said_twice_and_then_there_is_silence(make, monkeypatch):
     w = make()
     for k in range(20):

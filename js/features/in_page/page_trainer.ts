@@ -161,7 +161,7 @@ export class PageTrainer {
     this.scenes.forget();
     const { code, modules } = await this.fetch();
     const fresh = await ask(code, { type: "FRESH", spec: this.drill.spec, modules, values: this.values });
-    if (fresh.type === "POLICY") this.show(fresh);
+    if (fresh.type === "POLICY") this.show(fresh, true);
     const { model } = this;
     model.set("metrics", {});
     model.set("league", []);
@@ -271,8 +271,9 @@ export class PageTrainer {
     if (policy) this.show(policy);
   }
 
-  private show({ version, step, layers, activation, weights }: TrainedPolicy): void {
-    this.model.set("policy", { version, step, layers, activation, shape_hash: "", data: weights });
+  private show({ version, step, layers, activation, weights }: TrainedPolicy, replaces = false): void {
+    const run = (this.model.get("policy")?.run ?? 0) + (replaces ? 1 : 0);
+    this.model.set("policy", { version, step, run, layers, activation, shape_hash: "", data: weights });
   }
 
   private adopt({ exact, policy, values, metrics, scenes }: File, bytes: Uint8Array): void {
@@ -289,7 +290,7 @@ export class PageTrainer {
     this.scenes.restore(scenes);
     this.sendScenes();
     this.rows = [];
-    this.show(policy);
+    this.show(policy, true);
     model.set("league", []);
     model.set("error", "");
     model.set("paused", false);

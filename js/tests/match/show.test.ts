@@ -288,6 +288,19 @@ describe("the policy swap", () => {
     expect(versions.map((event) => event.version)).toEqual([1, 3]);
   });
 
+  it.each(["now", "at_reset"] as const)("waits for nothing with a policy that replaces the one that plays (%s)", (when) => {
+    const show = newShow({ now: () => 0 });
+    Object.assign(show.deciders.next, { interval: 600_000, when });
+    show.setPolicy(newPolicy(40));
+    show.setPolicy(newPolicy(7), true);
+    show.setPolicy(newPolicy(8)); // the newest of that run
+    show.stepBy("decision", 1);
+    expect(show.version).toBe(8);
+    show.setPolicy(newPolicy(9));
+    show.stepBy("decision", 1);
+    expect(show.version).toBe(8);
+  });
+
   it("refuses a policy of another shape and plays on with the last good one", () => {
     const show = newShow();
     show.setPolicy(newPolicy(4));

@@ -299,6 +299,23 @@ describe("the show", () => {
     expect(names()).toEqual(["chaser", "random", "idle", "gold"]);
   });
 
+  it("hands the show a policy of another run as one that replaces what was learned", async () => {
+    const policy = (version: number, run: number) => model.set("policy", { ...model.get("policy")!, version, run });
+    policy(40, 0);
+    policy(7, 1);
+    policy(8, 1);
+    await settle();
+    expect(
+      worker()
+        .of("POLICY")
+        .slice(-2)
+        .map(({ version, replaces }) => [version, replaces]),
+    ).toEqual([
+      [7, true],
+      [8, false],
+    ]);
+  });
+
   it("changes the mode whatever became of the opponent", async () => {
     const modes = () =>
       worker()
