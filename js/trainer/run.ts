@@ -193,16 +193,20 @@ export class Run implements Steered {
   /** Publishes what an update led to, or reverts it. */
   private follow({ agentSteps, skipped, learned }: Update): void {
     this.agentSteps += agentSteps;
-    if (skipped) this.skip(skipped);
-    const partly = this.skips > 0 && learned.loss_value !== undefined; // that part is what the learner plays with
-    if (skipped && !partly) return;
-    if (!this.engine.weights.every(Number.isFinite)) {
-      this.goBack("the learner's weights are not finite");
+    if (skipped) this.engine.mend();
+    const taught = learned.loss_value !== undefined;
+    if (taught || !skipped) {
+      if (!this.engine.weights.every(Number.isFinite)) {
+        this.goBack("the learner's weights are not finite");
+        return;
+      }
+      this.publish(); // what other minibatches taught is in the learner already
+      this.updates += 1;
+    }
+    if (skipped) {
+      this.skip(skipped, taught);
       return;
     }
-    this.publish();
-    if (skipped) return;
-    this.updates += 1;
     this.skips = this.returns = 0;
     this.good += 1;
     if (this.good >= RUN.recovery) [this.rate, this.good] = [Math.min(this.rate / RUN.rollback_rate, 1), 0];
@@ -214,12 +218,11 @@ export class Run implements Steered {
     this.post({ type: "POLICY", ...this.policy });
   }
 
-  private skip(minibatches: number): void {
-    this.engine.mend();
+  private skip(minibatches: number, partly: boolean): void {
     this.skips += 1;
     const what = `${minibatches} minibatches had a non-finite gradient; check the rewards and observations`;
     if (this.skips >= RUN.most_skips) this.goBack(`${this.skips} updates in a row were skipped; in the last one ${what}`);
-    else if (this.skips === 1) this.warn(`an update was skipped: ${what}`);
+    else if (this.skips === 1) this.warn(`an update was skipped${partly ? " in part" : ""}: ${what}`);
   }
 
   /** Reverts to the last published weights with a fresh optimiser and a smaller learning rate. */
