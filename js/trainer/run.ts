@@ -81,7 +81,7 @@ export class Run implements Steered {
     const plan = makePlan(layers, activation, separate);
     this.layers = layers;
     const comparison = asked && new Comparison(spec, new Learner(modules, plan, this.settings, begun.weights), asked, (text) => this.warn(text));
-    const home = new WasmEngine(modules, plan, this.settings, begun.weights, lanes, comparison);
+    const home = new WasmEngine(modules, plan, this.settings, begun.weights, lanes, comparison, (text) => this.warn(text));
     this.engine = new FasterEngine(home, other, (text) => this.warn(text));
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
@@ -253,9 +253,9 @@ export class Run implements Steered {
   /** Says where it trains, if that is not known yet. */
   private tellPlace(): void {
     const { place, threads } = this.engine;
-    if (place === this.place) return;
-    this.place = place;
     const played = threads ? `, played on ${threads} more thread${threads > 1 ? "s" : ""}` : "";
+    if (place + played === this.place) return;
+    this.place = place + played;
     this.post({ type: "PHASE", text: `training ${place}, ${this.settings.num_envs.toLocaleString("en")} games in parallel${played}` });
   }
 

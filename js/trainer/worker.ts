@@ -5,7 +5,7 @@
 import type { FromTrainer, ToTrainer } from "../contract/training";
 import { comparedGpu, pageGpu } from "./engines/open_gpu";
 import { decode, encode, type PolicyFile } from "./files/policy_file";
-import { LaneThread } from "./games/lane";
+import { LaneOrders, type Post as LanePost } from "./games/lane";
 import { Lanes, type ToLane } from "./games/lanes";
 import { Modules } from "./games/modules";
 import { layersOf } from "./ppo/network";
@@ -67,11 +67,9 @@ async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes:
 
 /** This is a thread of games: what comes through `port` are its orders. */
 function playFor(port: MessagePort): void {
-  let lane: LaneThread | null = null;
-  port.onmessage = async ({ data }: MessageEvent<ToLane>) => {
-    if (data.type === "LANE") lane = await LaneThread.start(data, (answer, transfer) => port.postMessage(answer, transfer));
-    else lane?.receive(data);
-  };
+  const answer: LanePost = (message, transfer) => port.postMessage(message, transfer);
+  const thread = new LaneOrders(answer);
+  port.onmessage = ({ data }: MessageEvent<ToLane>) => thread.receive(data);
 }
 
 async function save(run: Run, type: "SAVED" | "STOPPED"): Promise<void> {

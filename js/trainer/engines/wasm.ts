@@ -13,21 +13,28 @@ import type { Comparison } from "./comparison";
 import type { Engine, Update } from "./engine";
 
 export class WasmEngine implements Engine {
-  readonly threads: number;
   private readonly learner: Learner;
-  private readonly games: Games;
+  private games: Games;
+  private opponents: readonly Float32Array[] = [];
+  private scenes: readonly Uint32Array[] = [];
+  private readonly alone: () => Rollouts; // all games in this thread
 
   constructor(
     modules: Modules,
     plan: Plan,
     settings: Settings,
     weights: Float32Array,
-    lanes: Lanes | null,
+    private lanes: Lanes | null,
     private readonly comparison: Comparison | null = null,
+    private readonly warn: (text: string) => void = () => {},
   ) {
     this.learner = new Learner(modules, plan, settings, weights);
-    this.games = lanes ?? new Rollouts(modules, plan, this.learner.planBlock, settings);
-    this.threads = lanes?.threads ?? 0;
+    this.alone = () => new Rollouts(modules, plan, this.learner.planBlock, settings);
+    this.games = lanes ?? this.alone();
+  }
+
+  get threads(): number {
+    return this.lanes?.threads ?? 0;
   }
 
   get place(): string {
@@ -41,7 +48,7 @@ export class WasmEngine implements Engine {
   async update(settings: Settings, hyper: Hyper): Promise<Update> {
     const { learner } = this;
     const begin = performance.now();
-    const experience = await this.games.next(learner.at, () => learner.weights, settings);
+    const experience = await this.next(settings);
     const played = performance.now();
     await this.comparison?.look(learner, experience, settings, hyper);
     const compared = performance.now();
@@ -59,15 +66,34 @@ export class WasmEngine implements Engine {
     };
   }
 
+  private async next(settings: Settings): Promise<Experience> {
+    const { learner } = this;
+    const rollout = () => this.games.next(learner.at, () => learner.weights, settings);
+    if (!this.lanes) return rollout();
+    try {
+      return await rollout();
+    } catch (error) {
+      this.warn(`new games are played in the thread that learns, which is slower: ${(error as Error).message}`);
+      this.lanes.close();
+      this.lanes = null;
+      this.games = this.alone();
+      if (this.opponents.length) this.games.setOpponents(this.opponents);
+      this.games.practise(this.scenes);
+      return rollout();
+    }
+  }
+
   load(weights: Float32Array): void {
     this.learner.load(weights);
   }
 
   setOpponents(policies: readonly Float32Array[]): void {
+    this.opponents = policies;
     this.games.setOpponents(policies);
   }
 
   practise(scenes: readonly Uint32Array[]): void {
+    this.scenes = scenes;
     this.games.practise(scenes);
   }
 

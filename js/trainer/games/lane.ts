@@ -8,7 +8,29 @@ import type { Block } from "./memory";
 import { Modules } from "./modules";
 import { Rollouts } from "./rollouts";
 
+type Begin = Extract<ToLane, { type: "LANE" }>;
 export type Post = (message: FromLane, transfer: Transferable[]) => void;
+
+/** What comes to such a thread. Whoever waits for a rollout hears of each order that could not be carried out. */
+export class LaneOrders {
+  private lane: Pick<LaneThread, "receive"> | null = null;
+  private failure = ""; // games that missed an order are not those that were asked for
+
+  constructor(
+    private readonly post: Post,
+    private readonly start: (order: Begin, post: Post) => Promise<Pick<LaneThread, "receive">> = LaneThread.start,
+  ) {}
+
+  async receive(message: ToLane): Promise<void> {
+    try {
+      if (message.type === "LANE") this.lane = await this.start(message, this.post);
+      else if (!this.failure) this.lane?.receive(message);
+    } catch (error) {
+      this.failure = (error as Error).message;
+    }
+    if (this.failure && (message.type === "LANE" || message.type === "PLAY")) this.post({ type: "LANE_FAILED", text: this.failure }, []);
+  }
+}
 
 export class LaneThread {
   private constructor(
@@ -20,7 +42,7 @@ export class LaneThread {
     post({ type: "LANE_READY", units: rollouts.unitCount, trainable: rollouts.units }, []);
   }
 
-  static async start(order: Extract<ToLane, { type: "LANE" }>, post: Post): Promise<LaneThread> {
+  static async start(order: Begin, post: Post): Promise<LaneThread> {
     const modules = await Modules.load(order.spec, order.modules);
     const settings = readSettings(order.values);
     const plan = makePlan(layersOf(order.spec, settings), settings.activation, settings.separate_value_net);

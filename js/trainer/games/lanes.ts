@@ -11,6 +11,7 @@ import type { Modules } from "./modules";
 import { copyIn, LANES, newSamples, type Samples, type Shape } from "./samples";
 
 const START_MS = 10_000; // a thread that has not answered by then was refused silently
+const [PATIENCE_S, PATIENCE] = [60, 10]; // one that plays is gone after so long without an answer, and so many times its longest rollout
 
 export type ToLane =
   | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number; first: number } // its first tile
@@ -20,12 +21,14 @@ export type ToLane =
   | { type: "MEND" };
 export type FromLane =
   | { type: "LANE_READY"; units: number; trainable: Int32Array } // units of a rollout, and those to learn from
-  | { type: "PLAYED"; arrays: Uint32Array[]; stats: Float64Array };
+  | { type: "PLAYED"; arrays: Uint32Array[]; stats: Float64Array }
+  | { type: "LANE_FAILED"; text: string }; // an order could not be carried out
 
 interface Lane {
   port: MessagePort;
   units: number;
   trainable: Int32Array;
+  slowest: number; // s, of its rollouts
 }
 
 type Played = Extract<FromLane, { type: "PLAYED" }>;
@@ -71,6 +74,7 @@ export class Lanes implements Games {
     return this.lanes.length;
   }
 
+  /** Rejects with an Error of one sentence where a thread fails, or does not answer. */
   async next(_params: number, weights: () => Float32Array, settings: Settings): Promise<Experience> {
     const newest = weights();
     const played = await Promise.all(this.lanes.map((lane) => this.play(lane, newest, settings)));
@@ -104,12 +108,25 @@ export class Lanes implements Games {
     for (const { port } of this.lanes) port.close();
   }
 
-  private play({ port }: Lane, weights: Float32Array, settings: Settings): Promise<Played> {
-    return new Promise((resolve) => {
-      port.onmessage = ({ data }: MessageEvent<FromLane>) => {
-        if (data.type === "PLAYED") resolve(data);
+  private play(lane: Lane, weights: Float32Array, settings: Settings): Promise<Played> {
+    return new Promise((resolve, reject) => {
+      let waited = 0; // s: counted here, so that a machine that slept is not held against it
+      const end = (then: () => void) => {
+        clearInterval(clock);
+        then();
       };
-      port.postMessage({ type: "PLAY", weights, settings } satisfies ToLane);
+      const clock = setInterval(() => {
+        waited += 1;
+        const limit = Math.max(PATIENCE_S, PATIENCE * lane.slowest);
+        if (waited >= limit) end(() => reject(new Error(`a thread that plays games has not answered for ${limit} s; the browser may have ended it`)));
+      }, 1000);
+      lane.port.onmessage = ({ data }: MessageEvent<FromLane>) => {
+        if (data.type === "LANE_FAILED") end(() => reject(new Error(`a thread that plays games failed: ${data.text}`)));
+        if (data.type !== "PLAYED") return;
+        lane.slowest = Math.max(lane.slowest, waited);
+        end(() => resolve(data));
+      };
+      lane.port.postMessage({ type: "PLAY", weights, settings } satisfies ToLane);
     });
   }
 
@@ -118,14 +135,13 @@ export class Lanes implements Games {
   }
 }
 
-/** Null where the thread does not answer. */
+/** Null where the thread does not answer, or cannot play. */
 function startLane(port: MessagePort, order: ToLane): Promise<Lane | null> {
   return new Promise((resolve) => {
     const silent = setTimeout(resolve, START_MS, null);
     port.onmessage = ({ data }: MessageEvent<FromLane>) => {
-      if (data.type !== "LANE_READY") return;
       clearTimeout(silent);
-      resolve({ port, units: data.units, trainable: data.trainable });
+      resolve(data.type === "LANE_READY" ? { port, units: data.units, trainable: data.trainable, slowest: 0 } : null);
     };
     port.postMessage(order);
   });
