@@ -9,7 +9,7 @@ import { NewestPolicy } from "./newest_policy";
 import { pieces } from "./pieces";
 import { RunKeeper } from "./run_keeper";
 import { wordsOf } from "./scene_list";
-import { comparedEvery, laneCount, TrainerThread } from "./trainer_thread";
+import { comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./trainer_thread";
 
 const BEAT_MS = 1_000; // without another word; the kernel gives a silent page up
 
@@ -55,7 +55,11 @@ export class LearnerLink {
       else if (message.type === "TO_LEARNER" && message.learner === this.learner) this.order(message.run, message.message as unknown as Order, buffers);
     };
     listen(base, "msg:custom", receive, signal);
-    const timer = setInterval(() => this.beat(), BEAT_MS / 4);
+    const follow = () => {
+      this.beat();
+      this.thread?.follow();
+    };
+    const timer = setInterval(follow, FOLLOW_MS);
     const leave = () => {
       if (this.run) this.say({ type: "LEFT" });
       this.end();

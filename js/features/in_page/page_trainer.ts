@@ -13,9 +13,8 @@ import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
 import { SceneList } from "./scene_list";
 import { forgetRun } from "./storage";
-import { ask, comparedEvery, laneCount, TrainerThread } from "./trainer_thread";
+import { ask, comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./trainer_thread";
 
-const HEARTBEAT_MS = 1_000;
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
 
@@ -24,7 +23,7 @@ type File = Extract<FromTrainer, { type: "FILE" }>;
 
 export class PageTrainer {
   private thread: TrainerThread | null = null;
-  private file: Uint8Array | null = null; // the run to continue exactly
+  private file: { file: Uint8Array; version: number } | null = null; // the run to continue exactly
   private rows: Record<string, number>[] = [];
   private readonly newest: NewestPolicy;
   private saving: number[] = []; // requests of files that a person has asked for
@@ -50,7 +49,7 @@ export class PageTrainer {
       this.scenes.restore(running.scenes, scenes);
       this.keeper.begin();
     }
-    this.timer = setInterval(() => this.beat(), HEARTBEAT_MS / 4);
+    this.timer = setInterval(() => this.beat(), FOLLOW_MS);
   }
 
   /** Ends the worker; what it learned since it was last kept is lost. */
@@ -136,7 +135,7 @@ export class PageTrainer {
       prefer: "",
       compare: comparedEvery(),
       values: this.values,
-      file: this.file,
+      file: this.file?.file ?? null,
       policy: policyIn(model.get("policy")),
       metrics: model.get("metrics"),
       scenes: this.scenes.words,
@@ -194,8 +193,7 @@ export class PageTrainer {
       this.thread.post({ type: "SAVE" });
       return;
     }
-    const policy = policyIn(this.model.get("policy"));
-    if (this.file && policy) this.download(this.file, policy.version, request);
+    if (this.file && this.file.version === this.model.get("policy")?.version) this.download(this.file.file, this.file.version, request);
     else {
       const packed = await packPolicy((await this.fetch()).code, this.model);
       if (packed) this.download(packed.file, packed.version, request);
@@ -241,11 +239,12 @@ export class PageTrainer {
       case "SAVED": {
         const request = this.saving.shift();
         if (request !== undefined) this.download(message.file, message.version, request);
+        this.file = message; // where it fails, it goes on from here
         this.keeper.keep(message);
         return;
       }
       case "STOPPED":
-        this.file = message.file;
+        this.file = message;
         this.swap(true);
         this.endThread();
         model.set("paused", false);
@@ -278,7 +277,7 @@ export class PageTrainer {
 
   private adopt({ exact, policy, values, metrics, scenes }: File, bytes: Uint8Array): void {
     this.endThread();
-    this.file = exact ? bytes : null;
+    this.file = exact ? { file: bytes, version: policy.version } : null;
     const { model } = this;
     const config = model.get("config");
     const known = Object.fromEntries(
@@ -353,6 +352,7 @@ export class PageTrainer {
     this.swap();
     this.model.set("seq", this.model.get("seq") + 1);
     if (this.keeper.due()) this.thread.post({ type: "SAVE" });
+    this.thread.follow();
   }
 }
 

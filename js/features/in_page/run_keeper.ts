@@ -13,6 +13,7 @@ export class RunKeeper {
 
   /** A run has begun to train. */
   begin(): void {
+    if (Number.isFinite(this.at)) return;
     this.at = performance.now() + FIRST_MS;
     this.asked = false;
   }

@@ -3,12 +3,16 @@ import type { FromTrainer, ToTrainer } from "../../contract/training";
 
 const MOST_LANES = 3;
 const GAMES_OF_A_TILE = 16;
+const LOST_S = 180; // an update of the largest settings takes less
+export const FOLLOW_MS = 250; // how often a page looks after its trainer
+const LOST = `The thread that trains has said nothing for ${LOST_S} s; the browser may have ended it. Press Train to continue from the last version.`;
 const REFUSED = "This page may not start workers, and training needs one. Open it from a file or another server.";
 
 /** Threads of the trainer's code: one that trains, and those that play its games. `receive` hears all that the first says, a refusal included. */
 export class TrainerThread {
   private readonly workers: Worker[] = [];
   private readonly ports: MessagePort[] = [];
+  private unheard = 0; // times that the page looked after it, since it said anything
 
   constructor(
     code: string,
@@ -24,10 +28,14 @@ export class TrainerThread {
       for (let k = 0; k <= lanes; k++) {
         const worker = new Worker(url, { name: k === 0 ? "dshq-widget trainer" : "dshq-widget games" });
         this.workers.push(worker);
-        worker.onerror = failed;
-        if (k > 0) this.connect(worker);
+        if (k > 0)
+          this.connect(worker); // one that fails is missed by the thread that trains
+        else worker.onerror = failed;
       }
-      this.workers[0]!.onmessage = ({ data }: MessageEvent<FromTrainer>) => this.receive(data);
+      this.workers[0]!.onmessage = ({ data }: MessageEvent<FromTrainer>) => {
+        this.unheard = 0;
+        this.receive(data);
+      };
     } catch {
       queueMicrotask(() => this.receive({ type: "FAILED", text: REFUSED }));
     }
@@ -37,6 +45,12 @@ export class TrainerThread {
   post(message: ToTrainer): void {
     if (message.type === "START") this.workers[0]?.postMessage({ ...message, lanes: this.ports }, this.ports);
     else this.workers[0]?.postMessage(message);
+  }
+
+  /** Says FAILED where the thread that trains is silent for too long. To be called every `FOLLOW_MS`: a page that sleeps does not count. */
+  follow(): void {
+    this.unheard += 1;
+    if (this.unheard * FOLLOW_MS >= 1000 * LOST_S) this.receive({ type: "FAILED", text: LOST });
   }
 
   end(): void {

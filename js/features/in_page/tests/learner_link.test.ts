@@ -161,3 +161,11 @@ test("the scenes that the run practises stay in the list of the page that takes 
   learner.says({ type: "SCENES", rows: [{ key, share: 0.75, version: 9 }] });
   expect(training.model.get("scenes")).toMatchObject([{ key, before: { share: 0.25 }, now: { share: 0.75 } }]);
 });
+
+test("a worker that the browser has ended ends the run with a sentence", async () => {
+  const learner = await begin();
+  learner.says({ type: "PHASE", text: "training here" });
+  await vi.advanceTimersByTimeAsync(180_000);
+  expect(spoken().at(-1)).toMatchObject({ type: "FAILED", text: expect.stringMatching(/^The thread that trains has said nothing for 180 s;/) });
+  expect(learner.ended).toBe(true);
+});

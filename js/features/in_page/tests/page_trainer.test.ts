@@ -1,0 +1,97 @@
+// @vitest-environment happy-dom
+/** A page that trains by itself. Its worker is the test. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { FromTrainer, ToTrainer } from "../../../contract/training";
+import { config, FakeModel, spec } from "../../../tests/harness/fakes";
+import { type OwnTraits, PageModel, TRAINERS } from "../page_model";
+import { PageTrainer } from "../page_trainer";
+
+class Trainer {
+  static all: Trainer[] = [];
+  readonly heard: ToTrainer[] = [];
+  ended = false;
+  onmessage: ((event: { data: FromTrainer }) => void) | null = null;
+  onerror: ((event: { message: string; preventDefault(): void }) => void) | null = null;
+  constructor() {
+    Trainer.all.push(this);
+  }
+  postMessage(message: ToTrainer): void {
+    this.heard.push(message);
+  }
+  terminate(): void {
+    this.ended = true;
+  }
+  says(message: FromTrainer): void {
+    this.onmessage?.({ data: message });
+  }
+}
+
+let base: FakeModel;
+let model: PageModel;
+let trainer: PageTrainer;
+const begin = async () => {
+  model.send({ type: "START_TRAINING" });
+  await vi.advanceTimersByTimeAsync(0);
+  const thread = Trainer.all.find(({ ended }) => !ended)!;
+  thread.says({ type: "PHASE", text: "training here" });
+  return thread;
+};
+const fileOf = ({ heard }: Trainer) => (heard.find(({ type }) => type === "START") as Extract<ToTrainer, { type: "START" }>).file;
+const policy = (version: number) => ({ version, step: version, layers: [4, 7], activation: "tanh" as const, weights: new Float32Array(35) });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("Worker", Trainer);
+  Trainer.all = [];
+  base = new FakeModel({ config: { ...config, values: { ...config.values, workers: 0, num_envs: 64 } } });
+  model = new PageModel(base);
+  const fetch = async () => ({ code: "", modules: { learner: new ArrayBuffer(0), drill: new ArrayBuffer(0) }, wgsl: "" });
+  trainer = new PageTrainer(model, { spec, javascript: "" }, fetch, () => {});
+  const own = Object.fromEntries(TRAINERS.map((name) => [name, base.get(name)])) as unknown as OwnTraits;
+  model.takeOver(own, (message, buffers) => trainer.receive(message, buffers));
+});
+afterEach(() => {
+  trainer.dispose();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+test("a thread that the browser has ended ends the run with a sentence, one that rests does not", async () => {
+  const thread = await begin();
+  for (let k = 0; k < 30; k++) {
+    await vi.advanceTimersByTimeAsync(10_000);
+    thread.says({ type: "BEAT" });
+  }
+  expect(model.get("status")).toBe("training");
+  await vi.advanceTimersByTimeAsync(180_000);
+  expect([model.get("status"), thread.ended]).toEqual(["error", true]);
+  expect(model.get("error")).toMatch(/^The thread that trains has said nothing for 180 s; .* Press Train to continue from the last version\.$/);
+});
+
+test("a run that failed goes on from what was kept last, not from where it was begun", async () => {
+  const first = await begin();
+  expect(fileOf(first)).toBeNull();
+  first.says({ type: "STOPPED", version: 1, file: Uint8Array.of(1) });
+  const second = await begin();
+  expect(fileOf(second)).toEqual(Uint8Array.of(1));
+  second.says({ type: "SAVED", version: 9, file: Uint8Array.of(9) });
+  second.says({ type: "FAILED", text: "No memory." });
+  expect(model.get("error")).toBe("No memory.");
+  expect(fileOf(await begin())).toEqual(Uint8Array.of(9));
+});
+
+test("what a person saves after a failure is the version that plays", async () => {
+  const saved: string[] = [];
+  model.on("msg:custom", (message: { type: string; name: string }) => message.type === "POLICY_FILE" && saved.push(message.name));
+  const thread = await begin();
+  thread.says({ type: "SAVED", version: 9, file: Uint8Array.of(9) });
+  thread.says({ type: "POLICY", ...policy(12) });
+  thread.says({ type: "FAILED", text: "No memory." });
+  model.send({ type: "SAVE_POLICY" });
+  await vi.advanceTimersByTimeAsync(0);
+  const packer = Trainer.all.at(-1)!;
+  expect(packer.heard.at(-1)).toMatchObject({ type: "PACK", policy: { version: 12 } });
+  packer.says({ type: "SAVED", version: 12, file: Uint8Array.of(12) });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(saved).toEqual(["ball-v12.dshq"]);
+});
