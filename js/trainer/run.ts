@@ -329,8 +329,8 @@ export class Run implements Steered {
   /** Waits for the next update's time, or for a message. */
   private async rest(seconds: number): Promise<void> {
     const now = performance.now();
+    const { paused } = this.pace;
     if (this.tally.updates && seconds > RUN.report_seconds) this.report(now);
-    if (this.pace.paused) this.tally.began = now; // there is no rate while paused
     if (now - this.beaten >= SIGN_OF_LIFE_MS) {
       this.beaten = now;
       this.post({ type: "BEAT" });
@@ -340,6 +340,7 @@ export class Run implements Steered {
       setTimeout(resolve, Math.min(1000 * seconds, SIGN_OF_LIFE_MS));
     });
     this.wake = null;
+    if (paused) this.tally.began += performance.now() - now; // there is no rate while paused
   }
 }
 

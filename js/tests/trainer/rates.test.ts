@@ -18,8 +18,8 @@ afterEach(() => {
 /** What takes that many ms. */
 const takes = (ms: number) => () => void vi.advanceTimersByTime(ms);
 
-/** A run of `updates` updates of 250 ms each; evaluations take 5 s, rounds of the league 1 s, scenes 2 s. */
-async function rowsOf(updates: number): Promise<Record<string, number>[]> {
+/** A run of `updates` updates of 250 ms each; evaluations take 5 s, rounds of the league 1 s, scenes 2 s. It pauses for 400 ms after update `pause`. */
+async function rowsOf(updates: number, pause = 0): Promise<Record<string, number>[]> {
   const rows: Record<string, number>[] = [];
   const run: Run = Object.create(Run.prototype);
   const stats = Float64Array.from(STATS, (name) => (name === "agent_steps" ? STEPS : 0));
@@ -31,9 +31,15 @@ async function rowsOf(updates: number): Promise<Record<string, number>[]> {
     close: () => {},
     update: async () => {
       takes(250)();
+      if (run.updates === pause - 1) run.receive({ type: "PAUSE_TRAINING" });
+      if (run.updates === pause - 1) setTimeout(resume, 0);
       if (run.updates === updates - 1) run.receive({ type: "STOP" });
       return update;
     },
+  };
+  const resume = () => {
+    takes(400)();
+    run.receive({ type: "RESUME_TRAINING" });
   };
   const post = (message: { type: string; values?: Record<string, number> }) => message.type === "METRICS" && rows.push(message.values!);
   Object.assign(run, {
@@ -68,4 +74,10 @@ test("rates are those of training, without evaluation, matches of the league and
     expect(row.updates_per_second).toBeCloseTo(4, 5);
   }
   expect(rows.at(-1)!.seconds).toBeCloseTo(9 * 0.25, 5);
+});
+
+test("rates are those of training, without a pause between two reports", async () => {
+  const rows = await rowsOf(5, 2);
+  expect(rows.map((row) => row.updates_per_second!.toFixed(3))).toEqual(["4.000", "4.000", "4.000"]);
+  expect(rows.at(-1)!.seconds).toBeCloseTo(5 * 0.25, 5);
 });
