@@ -82,7 +82,7 @@ export class Run implements Steered {
     this.layers = layers;
     const comparison = asked && new Comparison(spec, new Learner(modules, plan, this.settings, begun.weights), asked, (text) => this.warn(text));
     const home = new WasmEngine(modules, plan, this.settings, begun.weights, lanes, comparison, (text) => this.warn(text));
-    this.engine = new FasterEngine(home, other, (text) => this.warn(text));
+    this.engine = new FasterEngine(home, other, (text) => this.warn(text), begun.version);
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
     this.contest = competitionFor(this.settings)?.(this, spec, plan, play, modules) ?? null;
@@ -303,7 +303,7 @@ export class Run implements Steered {
 
   private resume(file: PolicyFile | null): void {
     const state: Tensors = file?.state ?? {};
-    this.engine.restore(state, this.version > 0);
+    this.engine.restore(state, this.version);
     this.exploration.restore(state);
     this.contest?.restore(state);
     if (file) this.tellIfPaidOtherwise(readSettings(file.config as Values).reward_weights ?? {});

@@ -111,3 +111,25 @@ def test_places_are_drawn_as_their_weights_say():
     assert (count[weights == 0] == 0).all()
     assert ((count - 1000 * weights)[weights > 0] ** 2 / (1000 * weights[weights > 0])).sum() < 13.8  # 2 degrees
     assert weights.tolist() == [0, 1, 3, 0, 6, 0], "the caller's are left alone"
+
+
+BEGINNINGS = """
+import { kernelsOf } from "./js/tests/harness/run_kernels";
+import { beginningsFor } from "./js/trainer/engines/gpu";
+
+export function main({ module, runs }: any) {
+  const spec = { time_limit: 400, action_repeat: 4 } as any;
+  return runs.map(([seed, version, steps]: number[]) => {
+    const { starts, seed: own } = beginningsFor(kernelsOf(module), spec, { seed, num_envs: 32 } as any, version!, steps!);
+    return { keys: [...starts.keys], ticks: [...starts.ticks], seed: own };
+  });
+}
+"""
+
+
+def test_a_run_that_goes_on_on_the_pages_gpu_begins_other_games():
+    runs = [[7, 0, 0], [7, 40, 0], [7, 40, 90], [7, 0, 90], [8, 0, 0], [7, 0, 0]]
+    *found, again = run(BEGINNINGS, {"module": run_module(), "runs": runs})
+    assert again == found[0]
+    assert len({one["seed"] for one in found}) == len({tuple(one["keys"]) for one in found}) == len(found)
+    assert all(tick % 4 == 0 and tick < 400 for one in found for tick in one["ticks"])

@@ -108,6 +108,22 @@ def test_a_run_in_the_page_goes_on_in_python_and_back():
     np.testing.assert_allclose(checkpoint.decode(back).weights, python.learner.blob(), atol=5e-4)
 
 
+def test_a_run_whose_file_has_no_games_plays_others_than_at_its_beginning():
+    drill, config = setting("approach")
+    _, file = page(drill, config, 1)
+    saved = checkpoint.decode(file)
+    without = {name: array for name, array in saved.state.items() if name != "train.tiles"}  # as the GPU writes it
+    _, further = page(drill, config, 1, checkpoint.encode(dataclasses.replace(saved, state=without)))
+    games = OwnGames(drill, config, 1).rollouts.tiles
+    keys = []
+    for state in (saved.state, checkpoint.decode(further).state):
+        games.view(np.uint8).reshape(-1)[:] = state["train.tiles"]
+        keys.append(games["rng_key"].copy())
+        assert state["train.count"] % config.rollout_length == 0
+    assert not (keys[0] == keys[1]).any()
+    assert checkpoint.decode(further).state["train.count"] == 2 * config.rollout_length
+
+
 @pytest.mark.parametrize("name", ["approach", "binpack"])
 def test_python_trains_on_from_the_pages_file(tmp_path, name):
     drill, config = setting(name)

@@ -32,6 +32,6 @@ export interface Engine extends Pick<Games, "setOpponents" | "practise" | "mend"
   load(weights: Float32Array): void;
   /** State for resuming, besides the weights: call it between two updates. */
   state(): Tensors;
-  /** Takes over what `state` returned, if it is there; after `load`. `begun`: whether anything was learned before. */
-  restore(state: Tensors, begun: boolean): void;
+  /** Takes over what `state` returned, if it is there; after `load`. `version`: how many were learned before. */
+  restore(state: Tensors, version: number): void;
 }

@@ -22,6 +22,7 @@ export interface Beginning {
   hyper: Hyper;
   weights: Float32Array;
   state: Tensors;
+  version: number; // that the run went on from
   rates: { learning: number; whole: number };
 }
 
@@ -44,6 +45,7 @@ export class FasterEngine implements Engine {
     private readonly home: Engine,
     private other: Other | null,
     private readonly warn: (text: string) => void,
+    private readonly version = 0,
   ) {}
 
   get place(): string {
@@ -97,8 +99,8 @@ export class FasterEngine implements Engine {
     return this.present.state();
   }
 
-  restore(state: Tensors, begun: boolean): void {
-    this.present.restore(state, begun);
+  restore(state: Tensors, version: number): void {
+    this.present.restore(state, version);
   }
 
   close(): void {
@@ -119,7 +121,7 @@ export class FasterEngine implements Engine {
     const { home, steps, spent } = this;
     const rates = { learning: (1000 * steps) / spent.learning, whole: (1000 * steps) / spent.whole };
     try {
-      this.away = await open({ settings, hyper, weights: home.weights, state: home.state(), rates });
+      this.away = await open({ settings, hyper, weights: home.weights, state: home.state(), version: this.version, rates });
     } catch (error) {
       this.warn(`this page's GPU cannot train: ${(error as Error).message}`);
     }
@@ -129,7 +131,7 @@ export class FasterEngine implements Engine {
   /** With the optimiser's state; the games are those of before. */
   private comeHome(away: Away): void {
     this.home.load(away.weights);
-    this.home.restore(away.state(), true);
+    this.home.restore(away.state(), 1);
     away.close();
     this.away = null;
     this.since = performance.now();

@@ -40,12 +40,20 @@ export class GpuEngine implements Away {
   }
 
   /** `place` as a part of a sentence. Rejects with an Error of one sentence where the settings do not fit, or the device refuses. */
-  static async create(device: GPUDevice, place: string, kernels: Kernels, spec: DrillSpec, wgsl: string, { settings, weights }: Beginning): Promise<GpuEngine> {
-    const { epochs, rollout_length: length, reward_weights, seed } = settings;
+  static async create(
+    device: GPUDevice,
+    place: string,
+    kernels: Kernels,
+    spec: DrillSpec,
+    wgsl: string,
+    { settings, weights, state, version }: Beginning,
+  ): Promise<GpuEngine> {
+    const { epochs, rollout_length: length, reward_weights } = settings;
+    const { starts, seed } = beginningsFor(kernels, spec, settings, version, Number(state.adam_step?.data[0] ?? 0));
     const sizes = sizesFor(spec, settings);
     const learner = await GpuLearner.create(device, {
       network: networkOf(spec, settings, weights),
-      games: { wgsl, spec, opponents: sizes.opponents, length, starts: startsFor(kernels, spec, settings), weights: reward_weights },
+      games: { wgsl, spec, opponents: sizes.opponents, length, starts, weights: reward_weights },
       minibatchSize: sizes.rows,
       epochs,
       seed,
@@ -165,12 +173,22 @@ export function networkOf(spec: DrillSpec, settings: Settings, data: Float32Arra
   return settings.separate_value_net ? { ...network, mask: learningMask(layers) } : network;
 }
 
-/** Where games begin, as in `Rollouts`: generators that other seeds do not share, and clocks that are spread over an episode. */
-function startsFor(kernels: Kernels, { time_limit, action_repeat }: DrillSpec, { seed, num_envs }: Settings): Starts {
-  const draws = Draws.seeded(kernels, seed >>> 0, DRAWS.starts);
+/**
+ * Where games begin, as in `Rollouts`: generators that other seeds do not share, and clocks that are spread over an episode; and the seed of actions
+ * and minibatches. A run that goes on after `version` versions, and `steps` of its optimiser, begins with others: its games are not kept.
+ */
+export function beginningsFor(
+  kernels: Kernels,
+  { time_limit, action_repeat }: DrillSpec,
+  { seed, num_envs }: Settings,
+  version: number,
+  steps: number,
+): { starts: Starts; seed: number } {
+  const draws = Draws.seeded(kernels, seed >>> 0, DRAWS.starts, version, steps);
   const keys = draws.words(num_envs);
   const decisions = Math.max(1, Math.floor(time_limit / action_repeat));
-  return { keys, ticks: draws.below(decisions, num_envs).map((decision) => decision * action_repeat) };
+  const ticks = draws.below(decisions, num_envs).map((decision) => decision * action_repeat);
+  return { starts: { keys, ticks }, seed: draws.words(1)[0]! };
 }
 
 /** An opponent that it does not know has the name "", and minibatches that do not divide the samples a share of a row. */

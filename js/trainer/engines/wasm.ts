@@ -105,10 +105,10 @@ export class WasmEngine implements Engine {
     return { ...this.learner.state(), ...this.games.state() };
   }
 
-  restore(state: Tensors, begun: boolean): void {
+  restore(state: Tensors, version: number): void {
     this.learner.restore(state);
-    this.learner.normalizer.fresh &&= !begun;
-    this.games.restore(state);
+    this.learner.normalizer.fresh &&= version === 0;
+    this.games.restore(state, version);
   }
 
   close(): void {

@@ -23,6 +23,7 @@ export interface Games {
   mend(): void;
   /** Its state for a file; nothing where games cannot be continued exactly. */
   state(): Tensors;
-  restore(state: Tensors): void;
+  /** Takes over what `state` returned, if it is there; else games that were not played yet begin as none did in a run that learned `version` versions. */
+  restore(state: Tensors, version: number): void;
   close(): void;
 }

@@ -69,6 +69,7 @@ export function makeGroups(kinds: readonly number[], sides: number, learning: re
 export class Rollouts implements Games {
   /** Decisions played so far in each game: where the actions' generator stands. */
   private count = 0;
+  private readonly seed: number;
   readonly units: Int32Array; // to learn from
   readonly unitCount: number; // of a rollout
   private readonly tiles: Block;
@@ -94,6 +95,7 @@ export class Rollouts implements Games {
     seed: number = settings.seed,
     first = 0, // the tile of all `num_envs` games that these begin with
   ) {
+    this.seed = seed >>> 0;
     const { spec, memory, tileWords } = modules;
     const tiles = games / LANES;
     const here = <T>(all: readonly T[]) => all.slice(first, first + tiles);
@@ -101,7 +103,7 @@ export class Rollouts implements Games {
     const length = settings.rollout_length;
     const everywhere = shareTiles(settings.num_envs / LANES, opponentShares(settings, spec));
     const kinds = here(everywhere);
-    const draws = Draws.seeded(modules, seed >>> 0, DRAWS.starts);
+    const draws = Draws.seeded(modules, this.seed, DRAWS.starts);
     const inOrder = makeGroups(kinds, sides, here(alternateSides(everywhere)));
     this.groups = Array.from(draws.permutation(inOrder.length), (k) => inOrder[k]!);
     const units = this.groups.length * length * 2;
@@ -144,7 +146,7 @@ export class Rollouts implements Games {
       potential: this.potential.at,
       n_terms: terms.length,
       keep_terminal: 1,
-      seed: seed >>> 0,
+      seed: this.seed,
       scene_words: tileWords,
       running: this.running.at,
       memories: plan.memory ? this.memories.at : 0,
@@ -242,17 +244,24 @@ export class Rollouts implements Games {
     };
   }
 
-  /** Takes over what `state` returned if the number of games, the rules and the memory are the same. */
-  restore(state: Tensors): void {
+  /** Takes over what `state` returned if the number of games, the rules and the memory are the same; else see `Games`. */
+  restore(state: Tensors, version: number): void {
+    if (this.resume(state) || this.count > 0 || version === 0) return;
+    this.begin(Draws.seeded(this.modules, this.seed, DRAWS.starts, version));
+    this.count = (version * this.settings.rollout_length) % 2 ** 32;
+  }
+
+  private resume(state: Tensors): boolean {
     const [tiles, running, memories, count] = [state["train.tiles"], state["train.running"], state["train.memories"], state["train.count"]];
     const number = this.games / LANES;
-    if (!tiles || !running || !count || tiles.data.length !== number * this.modules.tileBytes) return;
+    if (!tiles || !running || !count || tiles.data.length !== number * this.modules.tileBytes) return false;
     const each = number * this.modules.spec.sides * LANES;
-    if (running.data.length !== each || (memories?.data.length ?? 0) !== each * 2 * this.plan.memory) return;
+    if (running.data.length !== each || (memories?.data.length ?? 0) !== each * 2 * this.plan.memory) return false;
     if (memories) this.memories.f32.set(memories.data as Float32Array);
     this.tiles.u8.set(tiles.data as Uint8Array);
     this.running.f32.set(running.data as Float32Array);
     this.count = Number(count.data[0]);
+    return true;
   }
 
   close(): void {}
