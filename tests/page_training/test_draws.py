@@ -118,9 +118,9 @@ import { kernelsOf } from "./js/tests/harness/run_kernels";
 import { beginningsFor } from "./js/trainer/engines/gpu";
 
 export function main({ module, runs }: any) {
-  const spec = { time_limit: 400, action_repeat: 4 } as any;
+  const [kernels, spec] = [kernelsOf(module), { time_limit: 400, action_repeat: 4 } as any];
   return runs.map(([seed, version, steps]: number[]) => {
-    const { starts, seed: own } = beginningsFor(kernelsOf(module), spec, { seed, num_envs: 32 } as any, version!, steps!);
+    const { starts, seed: own } = beginningsFor(kernels, spec, { seed, num_envs: 32 } as any, version!, steps!);
     return { keys: [...starts.keys], ticks: [...starts.ticks], seed: own };
   });
 }

@@ -9,6 +9,7 @@ import { NewestPolicy } from "./newest_policy";
 import { pieces } from "./pieces";
 import { RunKeeper } from "./run_keeper";
 import { wordsOf } from "./scene_list";
+import { Place } from "./storage";
 import { comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./trainer_thread";
 
 const BEAT_MS = 1_000; // without another word; the kernel gives a silent page up
@@ -48,6 +49,7 @@ export class LearnerLink {
     private readonly base: Model,
     private readonly fetch: () => Promise<TrainerPackage>,
     signal: AbortSignal,
+    private readonly place = new Place(),
   ) {
     this.newest = new NewestPolicy(base);
     const receive = (message: KernelToPage, buffers: Buffers = []) => {
@@ -118,7 +120,7 @@ export class LearnerLink {
     const { scenes } = this; // changes of them are among what came early
     const { code, modules, wgsl } = await this.fetch();
     if (run !== this.run) return; // stopped meanwhile
-    this.keeper = new RunKeeper(spec);
+    this.keeper = new RunKeeper(spec, this.place);
     this.thread = new TrainerThread(code, (message) => this.hear(message), laneCount(Number(values.workers), Number(values.num_envs)));
     this.thread.post({
       ...{ type: "START", spec, modules, wgsl, prefer: "", compare: comparedEvery(), values, metrics, paused, asked, lanes: [] },

@@ -12,11 +12,12 @@ import { NewestPolicy } from "./newest_policy";
 import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
 import { SceneList } from "./scene_list";
-import { forgetRun } from "./storage";
+import { Place } from "./storage";
 import { ask, comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./trainer_thread";
 
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
+const NOTHING_KEPT = "This browser keeps nothing of this run: it has no room left, or refuses any. Save the policy before you close the page.";
 
 type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;
 type File = Extract<FromTrainer, { type: "FILE" }>;
@@ -39,10 +40,11 @@ export class PageTrainer {
     private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
     running: Running | null = null, // a run that goes on here
     scenes: readonly SceneRow[] = [], // what is known of those that it practises
+    private readonly place = new Place(),
   ) {
     this.newest = new NewestPolicy(model);
     this.scenes = new SceneList(drill.spec);
-    this.keeper = new RunKeeper(drill.spec);
+    this.keeper = new RunKeeper(drill.spec, place, () => this.log("warning", NOTHING_KEPT));
     this.thread = running?.thread ?? null;
     if (running) {
       running.thread.receive = (message) => this.hear(message);
@@ -168,7 +170,7 @@ export class PageTrainer {
     model.set("paused", false);
     this.sendScenes();
     this.say("idle", "not started");
-    await forgetRun(this.drill.spec.rules_hash);
+    await this.place.forget(this.drill.spec.rules_hash);
   }
 
   private hold(paused: boolean, message: Sent<"PAUSE_TRAINING" | "RESUME_TRAINING" | "NEXT_UPDATE">): void {

@@ -14,7 +14,7 @@ import { PageTrainer, packPolicy } from "./page_trainer";
 import { pieces } from "./pieces";
 import { hasRelaxedSimd } from "./relaxed_simd";
 import { trainerOf } from "./saved";
-import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
+import { forgetRun, type Kept, keptRuns, Place } from "./storage";
 
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
 const STARVED = 0.25; // processors of the kernel's learner, with which a page is likely the faster one
@@ -32,7 +32,8 @@ export class PageTraining implements Between {
   private lost = false; // the kernel
   private starved = 0; // rows of metrics in a row in which the kernel's learner had hardly any processor
   private readonly followers = new Set<() => void>();
-  private kept: Kept | null = null;
+  private kept: Kept[] = []; // the newest first
+  private readonly place = new Place();
   private readonly ending = new AbortController();
 
   constructor(private readonly base: Model) {
@@ -48,7 +49,7 @@ export class PageTraining implements Between {
         this.fetched = null; // other rewards are other modules
         return this.fetch();
       };
-      this.learner = new LearnerLink(base, fresh, signal);
+      this.learner = new LearnerLink(base, fresh, signal, this.place);
     } else if (!base.standalone) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const follow = () => {
@@ -61,9 +62,9 @@ export class PageTraining implements Between {
       signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       follow();
     }
-    void keptRun(drill.spec.rules_hash).then((kept) => {
-      if (signal.aborted || !kept || kept.version <= (base.get("policy")?.version ?? 0)) return;
-      this.kept = kept;
+    void keptRuns(drill.spec.rules_hash).then((kept) => {
+      if (signal.aborted) return;
+      this.kept = kept.filter(({ version }) => version > (base.get("policy")?.version ?? 0));
       this.offerAgain();
     });
   }
@@ -94,7 +95,7 @@ export class PageTraining implements Between {
   private async keepPlaying(): Promise<void> {
     const { name, rules_hash } = this.base.get("drill")!.spec;
     const packed = await packPolicy((await this.fetch()).code, this.base);
-    if (packed && packed.version > 0) await keepRun(rules_hash, { drill: name, savedAt: Date.now(), ...packed });
+    if (packed && packed.version > 0) await this.place.keep(rules_hash, { drill: name, savedAt: Date.now(), ...packed });
   }
 
   private async saved(): Promise<File> {
@@ -133,6 +134,7 @@ export class PageTraining implements Between {
       (file) => this.handBack(file),
       running,
       base.get("scenes") ?? [],
+      this.place,
     );
     const stopped = (own.policy?.version ?? 0) > 0;
     const config = { ...own.config, start: undefined }; // the ladder is the kernel's
@@ -193,12 +195,13 @@ export class PageTraining implements Between {
   private async continueKept(kept: Kept): Promise<void> {
     if (this.trainer) await this.trainer.load(kept.file, "the kept run");
     else this.handBack(kept.file);
-    this.kept = null;
+    this.place.goOnFrom(kept);
+    this.kept = [];
     this.offerAgain();
   }
 
   private offerAgain(): void {
-    const { kept } = this;
+    const [kept] = this.kept;
     if (this.lost && this.ready && !this.trainer) {
       this.offer = {
         text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
@@ -217,16 +220,16 @@ export class PageTraining implements Between {
         text: `This browser kept version ${kept.version} (${time}).`,
         actions: [
           { control: "continue-kept", act: () => this.continueKept(kept) },
-          { control: "discard-kept", act: () => this.discard() },
+          { control: "discard-kept", act: () => this.discard(kept) },
         ],
       };
     } else this.offer = null;
     for (const changed of this.followers) changed();
   }
 
-  private async discard(): Promise<void> {
-    this.kept = null;
-    await forgetRun(this.base.get("drill")!.spec.rules_hash);
+  private async discard({ key }: Kept): Promise<void> {
+    this.kept = this.kept.filter((run) => run.key !== key);
+    await forgetRun(key);
     this.offerAgain();
   }
 }

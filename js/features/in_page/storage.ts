@@ -1,35 +1,72 @@
 /**
- * What a page has learned by itself, kept in the browser: the newest run of each drill, as a `.dshq` file. All servers of a hub are one
+ * What pages have learned by themselves, kept in the browser: the newest runs of each drill, as `.dshq` files. All servers of a hub are one
  * origin to the browser, so whose server it is belongs to a run's key: on a shared computer nobody is offered somebody else's.
  */
 
 const NAME = "dshq-widget";
 const STORE = "runs";
+const MOST_RUNS = 3; // of a drill
 
 export interface Kept {
+  key: string;
   drill: string;
   version: number;
   savedAt: number; // ms since 1970
   file: Uint8Array;
 }
 
-/** The key of a run: its rules, and whose server the page at `path` is from. On a hub that is `/user/NAME/...`. */
+/** What the keys of runs begin with: their rules, and whose server the page at `path` is from. On a hub that is `/user/NAME/...`. */
 export function keyOf(rules: string, path = location.pathname): string {
   const owner = /\/user\/([^/]+)\//.exec(path)?.[1];
   return owner ? `${owner}/${rules}` : rules;
 }
 
-/** The run kept for these rules; null where there is none, or where the browser keeps nothing (a private window). */
-export async function keptRun(rules: string): Promise<Kept | null> {
-  return (await inStore<Kept | undefined>("readonly", (store) => store.get(keyOf(rules)))) ?? null;
+/** The runs kept for these rules, the newest first; none where the browser keeps nothing (a private window). */
+export async function keptRuns(rules: string): Promise<Kept[]> {
+  const found = (await inStore<Kept[]>("readonly", (store) => store.getAll(allOf(rules)))) ?? [];
+  return found.map((run) => ({ ...run, key: run.key ?? keyOf(rules) })).sort((a, b) => b.savedAt - a.savedAt);
 }
 
-export async function keepRun(rules: string, run: Kept): Promise<void> {
-  await inStore("readwrite", (store) => store.put(run, keyOf(rules)));
+export async function forgetRun(key: string): Promise<void> {
+  await inStore("readwrite", (store) => store.delete(key));
 }
 
-export async function forgetRun(rules: string): Promise<void> {
-  await inStore("readwrite", (store) => store.delete(keyOf(rules)));
+/** Where a page keeps its run: a place of its own, so that two pages, or two widgets of one, leave each other's alone. */
+export class Place {
+  private readonly name = Math.random().toString(36).slice(2);
+  private before = ""; // the key of the kept run that goes on here
+  private begun = false;
+
+  /** False where the browser keeps nothing, or has no room. */
+  async keep(rules: string, run: Omit<Kept, "key">): Promise<boolean> {
+    const key = this.keyFor(rules);
+    if ((await inStore("readwrite", (store) => store.put({ ...run, key }, key))) !== key) return false;
+    if (this.before) await forgetRun(this.before);
+    this.before = "";
+    if (!this.begun) for (const old of (await keptRuns(rules)).slice(MOST_RUNS)) await forgetRun(old.key);
+    this.begun = true;
+    return true;
+  }
+
+  /** What is kept from now on takes the place of this one. */
+  goOnFrom({ key }: Kept): void {
+    this.before = key;
+  }
+
+  async forget(rules: string): Promise<void> {
+    if (this.before) await forgetRun(this.before);
+    this.before = "";
+    await forgetRun(this.keyFor(rules));
+  }
+
+  private keyFor(rules: string): string {
+    return `${keyOf(rules)}/${this.name}`;
+  }
+}
+
+/** The keys of all runs for these rules: those of `Place`, and the one of releases before. */
+function allOf(rules: string): IDBKeyRange {
+  return IDBKeyRange.bound(keyOf(rules), `${keyOf(rules)}/\uffff`);
 }
 
 /** Undefined where the browser refuses storage. */
@@ -46,14 +83,18 @@ function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => I
     opening.onerror = () => resolve(undefined);
     opening.onsuccess = () => {
       const database = opening.result;
-      const transaction = database.transaction(STORE, mode);
-      const request = work(transaction.objectStore(STORE));
       const end = (value: T | undefined) => {
         database.close();
         resolve(value);
       };
-      transaction.oncomplete = () => end(request.result as T);
-      transaction.onabort = () => end(undefined); // the quota is used up
+      try {
+        const transaction = database.transaction(STORE, mode);
+        const request = work(transaction.objectStore(STORE));
+        transaction.oncomplete = () => end(request.result as T);
+        transaction.onabort = () => end(undefined); // the quota is used up
+      } catch {
+        end(undefined); // the store is another's, or is being deleted
+      }
     };
   });
 }
