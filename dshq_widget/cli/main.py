@@ -114,6 +114,9 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
 
     if options.html is None and options.onnx is None and options.to_json is None:
         raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx, --to-json BOT.json or several")
+    targets = {"--to-json": options.to_json, "--onnx": options.onnx, "--html": options.html}
+    targets = {name: path for name, path in targets.items() if path is not None}
+    outputs.apart([path for path in (options.policy, options.drill) if path], targets)
     saved = checkpoint.load(options.policy)
     for feature in ("onnx", "html"):
         if getattr(options, feature) is not None and saved.algorithm in algorithms.algorithms:

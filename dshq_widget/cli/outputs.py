@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dshq_widget.cli.arguments import UsageError
@@ -45,9 +46,32 @@ def said_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
 
 
 def positive(name: str, value: float) -> None:
-    """Raises UsageError unless `value` is more than 0."""
+    """Raises UsageError unless `value` is more than 0, and finite."""
     if not value > 0:
         raise UsageError(f"{name} must be more than 0, got {value:g}")
+    if value == float("inf"):
+        raise UsageError(f"{name} must be a finite number, got {value:g}")
+
+
+def apart(read: Iterable[str], written: Mapping[str, str]) -> None:
+    """Raises UsageError where a verb would write over a file that it reads, or write two results into one file;
+    `written` has paths by their options.
+    """
+    taken = dict.fromkeys(map(_same, read), "is what is read")
+    for name, path in written.items():
+        if (file := _same(path)) in taken:
+            raise UsageError(f"{name}: {path!r} {taken[file]}: give it another name")
+        taken[file] = f"is written by {name} already"
+
+
+def _same(path: str) -> tuple[int, int] | str:
+    """What is equal for two paths of one file."""
+    real = os.path.realpath(os.path.expanduser(path))
+    try:
+        found = os.stat(real)
+    except OSError:
+        return real
+    return found.st_dev, found.st_ino
 
 
 def folder(name: str, path: str) -> Path:

@@ -117,7 +117,9 @@ def best(drill: CompiledDrill, played: list[Match]) -> Match:
 def pictures(
     drill: CompiledDrill, match: Match, *, seconds: float = 10.0, width: int = 480, theme: str = "light"
 ) -> Iterator[NDArray[np.uint8]]:
-    """The end of a match, and how the world runs out after it: RATE pictures a second, each u8 `[height, width, 3]`."""
+    """The end of a match, and how the world runs out after it: RATE pictures a second, at least one, each u8
+    `[height, width, 3]`.
+    """
     painter = Painter(drill.spec, width, theme)
     rate, repeat = drill.spec.tick_rate, drill.spec.action_repeat
     batch = Batch(drill, 1, match.seed, practice=False)
@@ -131,7 +133,7 @@ def pictures(
             batch.tiles["action"][0, :, 0] = match.actions[decision]
             batch.game.decide(batch.tiles)
         batch.game.tick(batch.tiles)
-        if (tick + 1 - begin) * RATE >= (shown + 1) * rate:
+        if (tick + 1 - begin) * RATE >= (shown + 1) * rate or (tick + 1 == ticks and not shown):
             shown += 1
             yield painter.draw(batch.game.scene(batch.tiles))
 

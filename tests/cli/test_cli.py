@@ -240,6 +240,17 @@ def test_export_writes_a_page_and_onnx_at_once(tmp_path):
     assert (tmp_path / "bot.onnx").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("option", ["--to-json", "--onnx", "--html"])
+def test_an_export_does_not_take_the_place_of_what_it_reads(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bot.dshq").write_bytes(b"not read before")
+    (tmp_path / "link").symlink_to("bot.dshq")
+    for written in ("./bot.dshq", "link"):
+        assert "is what is read" in dshq("export", "bot.dshq", option, written, expect=2).stderr
+    assert "is what is read" in dshq("export", "bot.dshq", "--drill", "own.py", option, "own.py", expect=2).stderr
+    assert (tmp_path / "bot.dshq").read_bytes() == b"not read before"
+
+
 def test_an_export_prepares_no_training(tmp_path, monkeypatch):
     """A page never calls what a kernel trains with: half of an export's work on a fresh machine."""
     prepared = []
@@ -337,7 +348,9 @@ def test_bench_measures_ceilings_and_rates():
         (["evaluate", "ball:bronze", "--against", "ball:tin"], "ball:tin"),
         (["export", "ball:bronze"], "--html"),
         (["export", "ball:bronze", "--html", "no/such/folder/match.html"], "cannot write"),
+        (["export", "ball:bronze", "--html", "match", "--to-json", "match"], "--to-json already"),
         (["record", "ball:bronze", "--gif", "goal.png"], ".gif"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--seconds", "inf"], "--seconds must be a finite number"),
         (["record", "ball:bronze", "--gif", "no/such/folder/goal.gif"], "does not exist"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--against", "nobody"], "chaser"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--matches", "0"], "--matches"),

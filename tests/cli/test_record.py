@@ -128,6 +128,8 @@ def test_the_film_is_the_end_of_the_match(tmp_path):
     film = list(pictures(ball, match, seconds=2.0, width=160))
     assert len(film) == 2 * RATE
     assert (film[0] != film[-1]).any()
+    short = list(pictures(ball, match, seconds=0.001, width=160))
+    assert len(short) == 1 and (short[0] == film[-1]).all()
     assert save_gif(tmp_path / "goal.gif", iter(film)) == len(film)
     with image.open(tmp_path / "goal.gif") as gif:
         assert gif.size == film[0].shape[1::-1] and gif.info["loop"] == 0
