@@ -116,7 +116,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx, --to-json BOT.json or several")
     targets = {"--to-json": options.to_json, "--onnx": options.onnx, "--html": options.html}
     targets = {name: path for name, path in targets.items() if path is not None}
-    outputs.apart([path for path in (options.policy, options.drill) if path], targets)
+    outputs.check_results(targets, [path for path in (options.policy, options.drill) if path])
     saved = checkpoint.load(options.policy)
     for feature in ("onnx", "html"):
         if getattr(options, feature) is not None and saved.algorithm in algorithms.algorithms:

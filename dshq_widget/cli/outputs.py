@@ -53,15 +53,18 @@ def positive(name: str, value: float) -> None:
         raise UsageError(f"{name} must be a finite number, got {value:g}")
 
 
-def apart(read: Iterable[str], written: Mapping[str, str]) -> None:
-    """Raises UsageError where a verb would write over a file that it reads, or write two results into one file;
-    `written` has paths by their options.
+def check_results(results: Mapping[str, str], read: Iterable[str]) -> None:
+    """Raises UsageError where a verb would write over a file that it reads, write two results into one file, or could
+    not write one; `results` has paths by their options.
     """
     taken = dict.fromkeys(map(_same, read), "is what is read")
-    for name, path in written.items():
+    for name, path in results.items():
         if (file := _same(path)) in taken:
             raise UsageError(f"{name}: {path!r} {taken[file]}: give it another name")
         taken[file] = f"is written by {name} already"
+    for name, path in results.items():
+        with written(name, path):
+            atomic.check_writable(path)
 
 
 def _same(path: str) -> tuple[int, int] | str:

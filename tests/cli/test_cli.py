@@ -251,6 +251,12 @@ def test_an_export_does_not_take_the_place_of_what_it_reads(option, tmp_path, mo
     assert (tmp_path / "bot.dshq").read_bytes() == b"not read before"
 
 
+def test_an_export_writes_nothing_where_one_of_its_files_cannot_be_written(tmp_path):
+    json_file = tmp_path / "bot.json"
+    said = dshq("export", "ball:bronze", "--to-json", json_file, "--html", tmp_path / "no" / "match.html", expect=2)
+    assert said.stderr.startswith("dshq: --html: cannot write") and not any(tmp_path.iterdir())
+
+
 def test_an_export_prepares_no_training(tmp_path, monkeypatch):
     """A page never calls what a kernel trains with: half of an export's work on a fresh machine."""
     prepared = []
