@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same
+from dshq_widget.lessons.checks.slips import hint, reading, same
 
 DONE = "It is right on coins and machines that were made for this check."
 
@@ -39,11 +39,11 @@ def missing(
     if estimate is not None:
         return _estimate(estimate)
     if choose is not None:
-        return _choose(choose)
+        return _choose(reading(choose, "choose"))
     if regret is not None:
-        return _regret(regret)
+        return _regret(reading(regret, "regret"))
     if bounds is not None:
-        return _bounds(bounds)
+        return _bounds(reading(bounds, "bounds"))
     return ["Give what you wrote by its name: `check('bandit', estimate=estimate)`."]
 
 

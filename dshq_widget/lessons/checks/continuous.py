@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same, unlike
+from dshq_widget.lessons.checks.slips import hint, reading, same, unlike
 
 DONE = "It is right for actions, means and bounds that were made for this check."
 
@@ -33,11 +33,11 @@ def missing(
 ) -> list[str]:
     """What the answers to the three exercises lack, as far as they are given."""
     if log_density is not None:
-        return _log_density(log_density)
+        return _log_density(reading(log_density, "log_density"))
     if slopes is not None:
-        return _slopes(slopes)
+        return _slopes(reading(slopes, "slopes"))
     if beta_log_density is not None:
-        return _beta(beta_log_density)
+        return _beta(reading(beta_log_density, "beta_log_density"))
     return ["Give what you wrote by its name: `check('continuous', log_density=log_density)`."]
 
 

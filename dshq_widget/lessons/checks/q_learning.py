@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same
+from dshq_widget.lessons.checks.slips import hint, reading, same
 
 DONE = "It is right for moves, rows and networks that were made for this check."
 
@@ -58,7 +58,7 @@ def missing(
     if Replay is not None:
         return _replay(Replay)
     if targets is not None:
-        return _targets(targets) or (_off(off) if off is not None else [])
+        return _targets(reading(targets, "targets")) or (_off(reading(off, "off")) if off is not None else [])
     return ["Give what you wrote by its name: `check('q-learning', q_update=q_update)`."]
 
 
@@ -170,12 +170,9 @@ def _targets(targets: Callable[..., Any]) -> list[str]:
     for seed, gamma in ((1, 0.9), (2, 0.5)):
         frozen, rows = Fixed(seed), made(5, seed)
         paid, after, over = rows[:, 5], rows[:, 6:10], rows[:, 10]
-        given = paid.copy()
-        answer = targets(frozen, given, after.copy(), over.copy(), gamma)
+        answer = targets(frozen, paid, after, over, gamma)
         if answer is None:
             return ["`targets` returns nothing: end it with `return`."]
-        if not np.array_equal(given, paid):
-            return ["What was paid has changed: write `paid + ...` instead of `paid += ...`."]
         values = frozen.values(after)
         if np.shape(answer) != paid.shape:
             return [f"A target for each decision: shape {paid.shape}; got {np.shape(answer)}. Take `.max(1)`."]

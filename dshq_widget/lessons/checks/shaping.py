@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.lessons.checks.slips import reading
+
 DONE = (
     "your payments show a beginner the way, and going in circles earns nothing: over a round they add up to the "
     "two ends alone."
@@ -23,6 +25,7 @@ def missing(payments: Callable[[NDArray[Any], float], Any]) -> list[str]:
     """What the function still gets wrong, the first thing only."""
     if not callable(payments):
         return [f"Give the function itself, `check('shaping', payments)`; this is {type(payments).__name__}."]
+    payments = reading(payments, "payments")
     phi = np.array(PLACES)
     paid = np.asarray(payments(phi.copy(), GAMMA))
     if paid.shape != (len(phi) - 1,):

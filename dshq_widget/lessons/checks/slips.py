@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,18 +31,70 @@ def unlike(answer: Any, shape: tuple[int, ...], name: str) -> list[str]:
     return []
 
 
+class Changed(Exception):
+    """An answer writes into what it should only read. The message is the hint."""
+
+
+def reading(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The answer `name`, which gets copies of arrays, lists and dicts; raises Changed where it writes into one."""
+
+    def asked(*given: Any, **named: Any) -> Any:
+        mine = [_copied(one) for one in given]
+        answer = function(*mine, **named)
+        for place, (one, before) in enumerate(zip(mine, given, strict=True)):
+            if not _alike(one, before):
+                what = _parameter(function, place)
+                raise Changed(
+                    f"`{name}` changes {what}, which the lesson still needs. Make a new array: `x = x - 1` instead of "
+                    "`x -= 1`, and write into a copy only, `x.copy()`."
+                )
+        return answer
+
+    return asked
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_copied(one) for one in value]
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _alike(value: Any, before: Any) -> bool:
+    if isinstance(before, dict):
+        return value.keys() == before.keys() and all(_alike(value[key], one) for key, one in before.items())
+    if isinstance(before, list):
+        return len(value) == len(before) and all(map(_alike, value, before))
+    if isinstance(before, np.ndarray):
+        return np.array_equal(value, before, equal_nan=before.dtype.kind == "f")
+    return True
+
+
+def _parameter(function: Callable[..., Any], place: int) -> str:
+    """What the answer calls what it gets at this place."""
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of a function in C, for example
+        given = []
+    named = place < len(given) and given[place].kind is not inspect.Parameter.VAR_POSITIONAL
+    return f"`{given[place].name}`" if named else "what it is given"
+
+
 Judge = Callable[[Callable[..., Any]], str | None]
 """What is wrong with a function; None if nothing is."""
 
 
 def first_wrong(given: Mapping[str, tuple[Callable[..., Any] | None, Judge]], ask: str) -> list[str]:
-    """What the functions that are given still get wrong, the first thing only; `ask` where none is given."""
+    """What the functions that are given still get wrong, the first thing only; `ask` where none is given. They may not
+    change what they are given: raises Changed.
+    """
     asked = {name: (function, judge) for name, (function, judge) in given.items() if function is not None}
     if not asked:
         return [ask]
     for name, (function, judge) in asked.items():
         if not callable(function):
             return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function):
+        if told := judge(reading(function, name)):
             return [told]
     return []

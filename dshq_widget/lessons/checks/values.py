@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, same
+from dshq_widget.lessons.checks.slips import hint, reading, same
 
 DONE = "It is right on numbers and on a small maze that were made for this check."
 
@@ -42,13 +42,13 @@ def missing(
 ) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
     if returns is not None:
-        return _returns(returns)
+        return _returns(reading(returns, "returns"))
     if td_update is not None:
         return _td_update(td_update)
     if bellman is not None:
-        return _bellman(bellman)
+        return _bellman(reading(bellman, "bellman"))
     if best_ways is not None:
-        return _best_ways(best_ways)
+        return _best_ways(reading(best_ways, "best_ways"))
     return ["Give what you wrote by its name: `check('values', returns=returns)`."]
 
 
@@ -136,12 +136,9 @@ def _cells(answer: Any, name: str) -> list[str]:
 
 
 def _bellman(bellman: Callable[..., Any]) -> list[str]:
-    values = VALUES.copy()
-    answer = bellman(values, AFTER, TARGET, GAMMA)
+    answer = bellman(VALUES, AFTER, TARGET, GAMMA)
     if found := _cells(answer, "bellman"):
         return found
-    if not same(values, VALUES):
-        return ["It changes the values that it is given. Make new ones."]
     worth, paid = expected(VALUES, GAMMA), (AFTER == TARGET).astype(float)
 
     def ended(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -164,14 +161,14 @@ def _bellman(bellman: Callable[..., Any]) -> list[str]:
             f"On a maze of six cells it should give {np.round(ended(worth.mean(1)), 3).tolist()}; it gives "
             f"{np.round(np.asarray(answer, float), 3).tolist()}."
         ]
-    if not same(bellman(VALUES.copy(), AFTER, TARGET, 0.3), ended(expected(VALUES, 0.3).mean(1))):
+    if not same(bellman(VALUES, AFTER, TARGET, 0.3), ended(expected(VALUES, 0.3).mean(1))):
         return [f"Right for gamma = {GAMMA}, wrong for gamma = 0.3: is a number written into it?"]
     return []
 
 
 def _best_ways(best_ways: Callable[..., Any]) -> list[str]:
     for values in (VALUES, np.array([0.5, 0.2, 0.1, 0.7, 0.3, 0.0])):
-        answer = best_ways(values.copy(), AFTER, TARGET, GAMMA)
+        answer = best_ways(values, AFTER, TARGET, GAMMA)
         if found := _cells(answer, "best_ways"):
             return found
         given, worth = np.asarray(answer), expected(values, GAMMA)
