@@ -18,8 +18,11 @@ VALUES = np.array([0.2, 0.5, 0.9, 0.4])
 DRAWS = 4000
 SLACK = 0.035
 """More than four standard deviations of a share of DRAWS."""
-CHANCES = np.array([0.2, 0.7, 0.4])
-CHOSEN = np.array([0, 2, 1, 0, 1, 2])
+GIVEN_AWAY = (
+    (np.array([0, 2, 1, 0, 1, 2]), np.array([0.2, 0.7, 0.4])),
+    (np.array([0, 3, 1, 0]), np.array([0.1, 0.3, 0.8, 0.5])),
+)
+"""Arms that were taken, and what the machines pay; in the second the best one was not tried."""
 
 
 def upper(values: NDArray[Any], counts: NDArray[Any], t: int, c: float) -> NDArray[Any]:
@@ -123,31 +126,38 @@ def _choose(choose: Callable[..., Any]) -> list[str]:
 
 
 def _regret(regret: Callable[..., Any]) -> list[str]:
-    answer = regret(CHOSEN.copy(), CHANCES.copy())
+    return next(filter(None, (_regret_of(regret, chosen, chances) for chosen, chances in GIVEN_AWAY)), [])
+
+
+def _regret_of(regret: Callable[..., Any], chosen: NDArray[Any], chances: NDArray[Any]) -> list[str]:
+    answer = regret(chosen, chances)
     if answer is None:
         return ["`regret` returns nothing: end it with `return`."]
-    if np.shape(answer) != CHOSEN.shape:
-        return [f"{len(CHOSEN)} plays have {len(CHOSEN)} numbers; got shape {np.shape(answer)}."]
-    taken, best = CHANCES[CHOSEN], CHANCES.max()
+    if np.shape(answer) != chosen.shape:
+        return [f"{len(chosen)} plays have {len(chosen)} numbers; got shape {np.shape(answer)}."]
+    taken, best = chances[chosen], chances.max()
     wanted = np.cumsum(best - taken)
     slips = {
         "It is 0 everywhere. At each play: the best chance less the chance of the machine that was taken.": 0 * wanted,
         "This is the regret of each play. Add it up: `np.cumsum`.": best - taken,
         "The sign is turned: the best chance less the chosen one.": -wanted,
         "These are the chances that were taken, added up. Compare them with the best.": np.cumsum(taken),
-        "This is compared with the mean machine. Compare with the best.": np.cumsum(CHANCES.mean() - taken),
-        "This is compared with the first machine. Compare with the best.": np.cumsum(CHANCES[0] - taken),
-        "This is the mean so far. Give the sum.": wanted / np.arange(1, len(CHOSEN) + 1),
+        "This is compared with the mean machine. Compare with the best.": np.cumsum(chances.mean() - taken),
+        "This is compared with the first machine. Compare with the best.": np.cumsum(chances[0] - taken),
+        "This is the mean so far. Give the sum.": wanted / np.arange(1, len(chosen) + 1),
         "Each play counts 1 here. It counts as much as it gave away.": np.cumsum(taken < best),
         "This counts from the end. Begin at the first play.": np.cumsum((best - taken)[::-1])[::-1],
-        "The number of the machine was taken for its chance: `chances[chosen]`.": np.cumsum(best - CHOSEN),
+        "The number of the machine was taken for its chance: `chances[chosen]`.": np.cumsum(best - chosen),
         "The best is that of the machines taken so far. Compare with the best of all.": (
             np.cumsum(np.maximum.accumulate(taken) - taken)
+        ),
+        "The best is that of the machines that were taken. Compare with the best of all, `chances.max()`.": (
+            np.cumsum(taken.max() - taken)
         ),
     }
     if not same(answer, wanted):
         return hint(answer, slips) or [
-            f"For the chances {CHANCES.tolist()} and the arms {CHOSEN.tolist()} it should give "
+            f"For the chances {chances.tolist()} and the arms {chosen.tolist()} it should give "
             f"{np.round(wanted, 2).tolist()}."
         ]
     return []

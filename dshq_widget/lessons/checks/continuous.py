@@ -75,8 +75,8 @@ def _slopes(slopes: Callable[..., Any]) -> list[str]:
         answer = slopes(U.copy(), MEAN.copy(), log_deviation)
         if answer is None:
             return ["`slopes` returns nothing: end it with `return of_mean, of_deviation`."]
-        if len(answer) != 2:
-            return [f"Two arrays are wanted, the slope in the mean and that in the logarithm; got {len(answer)}."]
+        if (n := len(answer) if hasattr(answer, "__len__") else 1) != 2:
+            return [f"Two arrays are wanted, the slope in the mean and that in the logarithm; got {n}."]
         deviation = np.exp(log_deviation)
         z = (U - MEAN) / deviation
         for part, wanted, name, slips in (

@@ -13,7 +13,7 @@ from dshq_widget.algorithms.gate.experience import RECORD
 from dshq_widget.algorithms.gate.experience import training_rewards as rewards_of
 from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.settings import GateSettings
-from dshq_widget.lessons.checks.slips import first_wrong
+from dshq_widget.lessons.checks.slips import first_wrong, runs_away
 
 DONE = "this is the gate of the Territory Drill: a number for every proposal, and each number trains."
 
@@ -190,9 +190,7 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
     if np.allclose(answer, scores):
         return "The scores stay as they are. What did better than expected should become likelier."
     if np.allclose(answer, wanted):
-        with np.errstate(all="ignore"):
-            large = np.asarray(stepped(1000 * scores, chunks.copy(), advantages.copy(), 0.5), float)
-        if not np.isfinite(large).all():
+        if runs_away(stepped, 1000 * scores, chunks, advantages, 0.5):
             return "With scores of a thousand yours gives nan: subtract the largest score before you take powers."
         return None
     if np.allclose(answer - scores, scores - wanted):

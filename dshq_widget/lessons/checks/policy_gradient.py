@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same, unlike
+from dshq_widget.lessons.checks.slips import hint, reading, runs_away, same, unlike
 
 DONE = "It is right for scores, plays and payments that were drawn for this check."
 
@@ -69,12 +69,13 @@ def _softmax(softmax: Callable[..., Any]) -> list[str]:
         }
         if not same(answer, wanted):
             return hint(answer, slips) or [f"For the scores {SCORES.tolist()} it should give {_shown(wanted)}."]
-        if not same(softmax(np.array([1000.0, 999.0])), probabilities(np.array([1.0, 0.0]))):
+        large = np.array([1000.0, 999.0])
+        if runs_away(softmax, large) or not same(softmax(large), probabilities(large)):
             return ["Right for small scores. For 1000 and 999 it is not: take the largest from all scores first."]
         rows = np.stack([SCORES, SCORES[::-1], 3 * SCORES])
         try:
-            right = same(softmax(rows.copy()), probabilities(rows))
-        except ValueError:  # shapes that do not fit
+            right = same(softmax(rows), probabilities(rows))
+        except (TypeError, ValueError):  # shapes that do not fit, or a row where `math` takes a number
             right = False
         if not right:
             return ["Right for one row of scores, wrong for three at once: `.sum(-1, keepdims=True)`, `.max` as well."]

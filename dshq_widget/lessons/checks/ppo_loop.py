@@ -147,7 +147,7 @@ def _play(play: Callable[..., Any]) -> list[str]:
     answer = play(Player(), envs, envs.obs(), LENGTH)
     if answer is None:
         return ["`play` returns nothing: end it with the list of arrays and the observations."]
-    if not (isinstance(answer, tuple) and len(answer) == 2):
+    if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
         return ["`play` should return two things: the list of arrays, and the observations after the last decision."]
     again = Counting()
     wanted, last = rollout(Player(), again, again.obs(), LENGTH)

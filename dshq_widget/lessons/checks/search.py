@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshots import RNG_KEY, Snapshots
-from dshq_widget.lessons.checks.slips import first_wrong
+from dshq_widget.lessons.checks.slips import first_wrong, runs_away
 
 DONE = "this is how search does it: copies are played ahead, weighed by what they were paid, and drawn again."
 
@@ -63,6 +63,8 @@ def _futures(futures: Callable[..., Any]) -> str | None:
     try:
         answer = futures(kept, state, PLANS.copy(), keys)
     except LookupError as error:
+        if type(error) is not LookupError:  # an index or a key of the answer's own
+            raise
         return f"A state was used after it had been released: {error}"
     if answer is None:
         return "`futures` returns nothing: end it with `return` and what each plan was paid."
@@ -113,9 +115,7 @@ def _weights(weights: Callable[..., Any]) -> str | None:
         return (
             "The best future takes everything. At temperature 1 a gain that is 1 less counts e times less, not nothing."
         )
-    with np.errstate(all="ignore"):
-        large = np.asarray(weights(GAINS * 1000, 1.0), float)
-    if not np.isfinite(large).all():
+    if runs_away(weights, GAINS * 1000, 1.0):
         return (
             "With gains of some thousands the powers are more than a number can hold: subtract the largest gain first."
         )
@@ -172,7 +172,7 @@ def _resampled(resampled: Callable[..., Any]) -> str | None:
     for _ in range(rounds):
         ids = kept.branch(made.state_ids, np.arange(n))
         answer = resampled(kept, ids, first.copy(), GAINS.copy(), 2.0, rng)
-        if not isinstance(answer, tuple) or len(answer) != 2:
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             return "`resampled` gives two things: `return ids, first`."
         new, actions = np.asarray(answer[0]), np.asarray(answer[1])
         if new.shape != (n,) or actions.shape != (n,):

@@ -81,6 +81,15 @@ def _parameter(function: Callable[..., Any], place: int) -> str:
     return f"`{given[place].name}`" if named else "what it is given"
 
 
+def runs_away(function: Callable[..., Any], *given: Any) -> bool:
+    """Whether large numbers give something infinite, or none at all."""
+    with np.errstate(all="ignore"):
+        try:
+            return not np.isfinite(np.asarray(function(*given), np.float64)).all()
+        except OverflowError:  # of `math`
+            return True
+
+
 Judge = Callable[[Callable[..., Any]], str | None]
 """What is wrong with a function; None if nothing is."""
 

@@ -35,14 +35,14 @@ def missing(flops: Callable[..., Any], floor: Callable[..., Any]) -> list[str]:
         counted, wanted = flops(layers), network_flops(layers)
         if counted is None:
             return ["`flops` returns nothing: end it with `return` and the number."]
-        answer = int(counted)
+        answer = float(counted)
         if answer == wanted:
             continue
         if answer == wanted // 2:
             return ["`flops` counts one operation for each weight; each is multiplied AND added: two."]
         if answer == 2 * math.prod(layers):
             return ["`flops` multiplies all the widths; layers follow each other, so their products are added."]
-        return [f"`flops({layers})` should be {wanted:,}; yours is {answer:,}. Each weight costs two operations."]
+        return [f"`flops({layers})` should be {wanted:,}; yours is {answer:,.12g}. Each weight costs two operations."]
     for work in WORK:
         answer, (least, binding) = floor(*work), reference(*work)
         if not (isinstance(answer, (tuple, list)) and len(answer) == 2):

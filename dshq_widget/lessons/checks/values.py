@@ -13,6 +13,7 @@ from dshq_widget.lessons.checks.slips import hint, reading, same
 DONE = "It is right on numbers and on a small maze that were made for this check."
 
 REWARDS = (0.0, 1.0, -0.5, 0.0, 2.0)
+"""A tuple, as the lesson gives the rewards of a walk."""
 GAMMA = 0.8
 AFTER = np.array([[0, 1, 3, 0], [1, 2, 4, 0], [2, 2, 5, 1], [0, 4, 3, 3], [1, 5, 4, 3], [2, 5, 5, 4]])
 """Two rows of three cells without walls: where up, right, down and left lead."""
@@ -53,7 +54,13 @@ def missing(
 
 
 def _returns(returns: Callable[..., Any]) -> list[str]:
-    answer = returns(list(REWARDS), GAMMA)
+    try:
+        answer = returns(REWARDS, GAMMA)
+    except (AttributeError, TypeError) as error:
+        return [
+            f"The rewards of a walk are a tuple, and with one it ends with {type(error).__name__}: {error}. "
+            "`np.array(rewards)` makes an array of it."
+        ]
     if answer is None:
         return ["`returns` returns nothing: end it with `return`."]
     if np.shape(answer) != (len(REWARDS),):
@@ -78,7 +85,7 @@ def _returns(returns: Callable[..., Any]) -> list[str]:
         return hint(answer, slips) or [
             f"For the rewards {list(REWARDS)} and gamma {GAMMA} it should give {np.round(wanted, 3).tolist()}."
         ]
-    if not same(returns([1.0, 1.0], 0.5), [1.5, 1.0]):
+    if not same(returns((1.0, 1.0), 0.5), [1.5, 1.0]):
         return ["Right for gamma = 0.8, wrong for gamma = 0.5 or two rewards: is a number written into it?"]
     return []
 
@@ -163,11 +170,15 @@ def _bellman(bellman: Callable[..., Any]) -> list[str]:
         ]
     if not same(bellman(VALUES, AFTER, TARGET, 0.3), ended(expected(VALUES, 0.3).mean(1))):
         return [f"Right for gamma = {GAMMA}, wrong for gamma = 0.3: is a number written into it?"]
+    last = len(VALUES) - 1  # the same maze, its cells numbered from the end
+    turned = bellman(VALUES[::-1].copy(), last - AFTER[::-1], last - TARGET, GAMMA)
+    if not same(turned, ended(worth.mean(1))[::-1]):
+        return ["Right where the target is the last cell, wrong where it is the first: use `target`."]
     return []
 
 
 def _best_ways(best_ways: Callable[..., Any]) -> list[str]:
-    for values in (VALUES, np.array([0.5, 0.2, 0.1, 0.7, 0.3, 0.0])):
+    for values in (VALUES, np.array([0.5, 0.2, 0.1, 0.7, 0.3, 0.0]), np.array([0.2, 1.15, 0.3, 0.1, 0.4, 0.0])):
         answer = best_ways(values, AFTER, TARGET, GAMMA)
         if found := _cells(answer, "best_ways"):
             return found
@@ -186,6 +197,8 @@ def _best_ways(best_ways: Callable[..., Any]) -> list[str]:
             return ["It always goes up. Take the way with the largest payment plus discounted value."]
         if (given[here] == worth.argmin(1)[here]).all():
             return ["These are the worst ways: `argmax`."]
+        if (given[here] == expected(values, 1.0).argmax(1)[here]).all():
+            return ["What follows is not discounted: `gamma` times its value."]
         if (given[here] == unpaid[here]).all():
             return ["It looks at values alone. Beside the target the payment counts: its value is 0."]
         cell = int(np.flatnonzero(here & ~best)[0])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 DONE = "a lucky moment no longer counts, and a curve that never gets there gets no time."
 
 TIMES = (0.0, 1.5, 3.0, 4.5, 6.0)
@@ -30,7 +32,7 @@ def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]
             wanted = None if first is None else scale * first
             scaled = [scale * value for value in values]
             given = good_since(list(times), list(scaled), level)
-            if given != wanted or (given is None) != (wanted is None):
+            if np.ndim(given) or given != wanted or (given is None) != (wanted is None):
                 return [
                     f"For the times {times} and the values {scaled}, level {level}, it gives {given!r} and "
                     f"should give {wanted!r}. {why}"

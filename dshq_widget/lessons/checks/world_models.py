@@ -113,6 +113,17 @@ def _fit(fit: Callable[..., Any]) -> str | None:
         wanted = np.linalg.lstsq(columns(*made[:2]), made[2], rcond=None)[0]
         if not np.allclose(np.asarray(fit(*(part.copy() for part in made)), float), wanted, atol=1e-3):
             return "It is right where the world is exact, and wrong where it is noisy: use all that was watched."
+    seen, pushed = world(40)[0], np.ones(40, int)
+    after = columns(seen, pushed) @ TRUE
+    try:
+        told = columns(seen, pushed) @ np.asarray(fit(seen, pushed, after), float)
+    except np.linalg.LinAlgError:
+        told = np.full(after.shape, np.nan)
+    if not np.allclose(told, after, atol=1e-4):
+        return (
+            "Where all pushes go one way, the push and the constant 1 are the same column, and yours finds no model: "
+            "`np.linalg.lstsq` does, and the lesson will try that."
+        )
     return None
 
 

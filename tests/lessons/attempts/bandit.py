@@ -157,6 +157,7 @@ ATTEMPTS = {
                 "numbers for chances": lambda chosen, chances: np.cumsum(chances.max() - chosen),
                 "the last number": given_away(lambda taken, chances: np.sum(chances.max() - taken)),
                 "the best so far": given_away(lambda taken, chances: np.cumsum(np.maximum.accumulate(taken) - taken)),
+                "the best that was taken": given_away(lambda taken, chances: np.cumsum(taken.max() - taken)),
                 "nothing is returned": given_away(lambda taken, chances: None),
             },
         ),

@@ -134,6 +134,7 @@ ATTEMPTS = {
             "divides by the count": both(lambda counts, size: size / np.maximum(counts, 0), promise),
             "the root": both(lambda counts, size: size / np.sqrt(counts + 1), promise),
             "no size": both(lambda counts, size: 1 / (counts + 1), promise),
+            "a size written into it": both(lambda counts, size: 2.0 / (counts + 1), promise),
             "grows": both(lambda counts, size: size * counts, promise),
             "counts itself": both(spoils, promise),
             "one for all": both(lambda counts, size: size / (counts.sum() + 1), promise),
@@ -165,6 +166,7 @@ ATTEMPTS = {
             "after the end": both(
                 bonus, lambda paid, values, counts, size, gamma, over: promise(paid, values, counts, size, gamma, False)
             ),
+            "nothing after the end": both(bonus, lambda *given: None if given[-1] else promise(*given)),
             "gamma written into it": both(
                 bonus, lambda paid, values, counts, size, gamma, over: promise(paid, values, counts, size, 0.9, over)
             ),
@@ -181,6 +183,7 @@ ATTEMPTS = {
     "entropy": Attempts(
         {
             "0": undecided(lambda p: 0.0),
+            "log 0 of math": undecided(lambda p: -sum(q * math.log(q) for q in p)),
             "negative": undecided(lambda p: -nats(p)),
             "bits": undecided(lambda p: nats(p) / np.log(2)),
             "log 0": undecided(lambda p: -np.sum(p * np.log(p))),
@@ -208,6 +211,9 @@ ATTEMPTS = {
                 nats,
                 lambda scores, action, paid, coefficient, rate=1.0: stepped(scores, action, 1.0, coefficient, rate),
             ),
+            "too large for math": undecided(
+                nats, lambda scores, *given: stepped(scores, *given) + 0 * math.exp(max(scores))
+            ),
             "towards the mean": undecided(nats, pulled),
             "too large": undecided(nats, unsafe),
             "in place": undecided(nats, in_place),
@@ -215,6 +221,7 @@ ATTEMPTS = {
             "the slope alone": undecided(nats, lambda scores, *given: stepped(scores, *given) - scores),
         },
         {
+            "a tiny number added": undecided(lambda p: -np.sum(p * np.log(p + 1e-6)), stepped),
             "a loop": undecided(lambda p: sum(-q * math.log(q) for q in p if q > 0), by_loop),
             "what counts is picked": undecided(lambda p: float(np.log(1 / p[p > 0]) @ p[p > 0]), stepped),
         },

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 
 from dshq_widget.lessons.checks.policy_gradient import gradient, probabilities
@@ -55,6 +57,11 @@ def seeing(
     return seeing_gradient
 
 
+def too_large(scores):
+    powers = [math.exp(score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 def changes(weights, seen, actions, rewards, baseline):
     weights += gradient(weights, seen, actions, rewards, baseline)
     return weights
@@ -77,6 +84,7 @@ ATTEMPTS = {
             {
                 "scores divided": lambda x: x / x.sum(-1, keepdims=True),
                 "powers alone": np.exp,
+                "too large for math": too_large,
                 "too large": lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True),
                 "not divided": lambda x: np.exp(x - x.max(-1, keepdims=True)),
                 "divided by the largest": lambda x: np.exp(x) / np.exp(x).max(-1, keepdims=True),

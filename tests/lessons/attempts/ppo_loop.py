@@ -172,6 +172,7 @@ ATTEMPTS = {
         },
         {
             "arrays that are filled": {"play": one_array},
+            "a list": written(give=lambda arrays, obs: [arrays, obs]),
             "a tuple": written(give=lambda arrays, obs: (tuple(arrays), obs.copy())),
         },
     ),

@@ -74,6 +74,16 @@ class DrawsNothing(Ring):
         self.rows[rng.integers(min(self.added, len(self.rows)), size=n)]
 
 
+class WholeNumbers(Ring):
+    def __init__(self, capacity, numbers):
+        self.rows, self.added = np.zeros((capacity, numbers), int), 0
+
+
+class EndsFull(Ring):
+    def draw(self, n, rng):
+        return super().draw(n, rng) if self.added < 8 else None
+
+
 class OneRow(Ring):
     def draw(self, n, rng):
         return self.rows[rng.integers(min(self.added, len(self.rows)))]
@@ -157,6 +167,8 @@ ATTEMPTS = {
             "Replay",
             {
                 "empty rows": Everywhere,
+                "whole numbers": WholeNumbers,
+                "nothing once it has many": EndsFull,
                 "at the beginning": AtTheBeginning,
                 "no ring": NoRing,
                 "numbers of different rows": Mixed,

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 
 from dshq_widget.lessons.checks.search import softmax
@@ -78,6 +80,11 @@ def by_logarithms(gains, temperature):
 def unsafe(gains, temperature):
     powers = np.exp(gains / temperature)
     return powers / powers.sum()
+
+
+def by_math(gains, temperature):
+    powers = [math.exp(gain / temperature) for gain in gains]
+    return [power / sum(powers) for power in powers]
 
 
 def resampled(kept, ids, first, gains, temperature, rng, *, shares=softmax, keyed=True, released=True, along=True):
@@ -165,6 +172,7 @@ ATTEMPTS = {
             "all equal": both(lambda gains, temperature: np.full(len(gains), 1 / len(gains)), effective),
             "not shares": both(lambda gains, temperature: np.exp((gains - gains.max()) / temperature), effective),
             "too large for a number": both(unsafe, effective),
+            "too large for math": both(by_math, effective),
             "times the temperature": both(lambda gains, temperature: softmax(gains, 1 / temperature), effective),
             "no temperature": both(lambda gains, temperature: softmax(gains, 1.0), effective),
             "the worst weighs most": both(lambda gains, temperature: softmax(-gains, temperature), effective),
@@ -209,6 +217,9 @@ ATTEMPTS = {
                 "fewer": gone_wrong(lambda found: (found[0][:3], found[1][:3]))(resampled),
             },
         ),
-        by_name("resampled", {"systematic": by_quantiles, "one after the other": one_by_one}),
+        by_name(
+            "resampled",
+            {"systematic": by_quantiles, "one after the other": one_by_one, "a list": gone_wrong(list)(resampled)},
+        ),
     ),
 }

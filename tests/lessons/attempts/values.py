@@ -24,6 +24,13 @@ def by_matrix(rewards, gamma):
     return np.linalg.solve(np.eye(len(rewards)) - gamma * np.eye(len(rewards), k=1), rewards)
 
 
+def in_a_list(rewards, gamma):
+    found = rewards.copy()
+    for t in reversed(range(len(found) - 1)):
+        found[t] += gamma * found[t + 1]
+    return found
+
+
 def step(
     error=lambda r, v, n, gamma: r + gamma * n - v,
     move=lambda old, error, alpha, gamma: old + alpha * error,
@@ -59,6 +66,12 @@ def rounds(follow=lambda values, after: values[after], many=np.mean, paid=1.0, e
         return new
 
     return bellman
+
+
+def at_the_last(values, after, target, gamma):
+    new = np.mean((after == target) + gamma * values[after], axis=1)
+    new[-1] = 0.0
+    return new
 
 
 def in_place(values, after, target, gamma):
@@ -104,6 +117,7 @@ ATTEMPTS = {
                 "to the first step": sums(lambda r, gamma, right: right * gamma ** np.arange(len(r))),
                 "only the first": sums(lambda r, gamma, right: right[0]),
                 "one too few": sums(lambda r, gamma, right: right[1:]),
+                "in place": in_a_list,
                 "a number written into it": sums(lambda r, gamma, right: discounted(tuple(r), 0.8)),
                 "nothing is returned": sums(lambda r, gamma, right: None),
             },
@@ -150,6 +164,7 @@ ATTEMPTS = {
                 "the sum": rounds(many=np.sum),
                 "a value at the target": rounds(end=None),
                 "1 at the target": rounds(end=1.0),
+                "the last cell for the target": at_the_last,
                 "the payment discounted": lambda values, after, target, gamma: rounds(paid=gamma)(
                     values, after, target, gamma
                 ),
@@ -175,6 +190,7 @@ ATTEMPTS = {
                 "the best of all": plan(lambda worth: worth.argmax()),
                 "along the cells": plan(lambda worth: worth.argmax(0)),
                 "values alone": plan(paid=0.0),
+                "not discounted": lambda values, after, target, gamma: plan()(values, after, target, 1.0),
                 "payments alone": plan(follow=0.0),
                 "from 1 to 4": plan(lambda worth: worth.argmax(1) + 1),
                 "the cell that follows": lambda values, after, target, gamma: after[

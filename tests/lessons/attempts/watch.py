@@ -49,6 +49,7 @@ ATTEMPTS = {
                 "not a function": 3.0,
                 "the first time above": first_above,
                 "0 where it never stays": lambda *given: right(*given) or 0,
+                "an array": lambda *given: None if right(*given) is None else np.array([right(*given)]),
                 "-1 where it never stays": lambda *given: -1 if right(*given) is None else right(*given),
                 "False where it never stays": lambda *given: False if right(*given) is None else right(*given),
                 "at the level counts as above": lambda times, values, level: right(times, values, level - 1e-9),

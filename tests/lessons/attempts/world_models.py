@@ -13,6 +13,11 @@ def by_normal_equations(seen, actions, after):
     return np.linalg.solve(x.T @ x, x.T @ after)
 
 
+def by_pseudo_inverse(seen, actions, after):
+    x = columns(seen, actions)
+    return np.linalg.pinv(x.T @ x) @ x.T @ after
+
+
 def by_column(seen, actions, after):
     return np.column_stack([np.linalg.pinv(columns(seen, actions)) @ column for column in after.T])
 
@@ -115,6 +120,7 @@ ATTEMPTS = {
             "rows": model(lambda seen, actions: columns(seen, actions).T),
             "nothing goes in": model(lambda seen, actions: None),
             "observations turned round": model(lambda seen, actions: columns(-seen, actions)),
+            "none if all pushes are alike": model(columns, by_normal_equations),
             "nothing changes": model(columns, lambda seen, actions, after: np.eye(6, 4)),
             "the change": model(columns, lambda seen, actions, after: fit(seen, actions, after - seen)),
             "all that lstsq returns": model(
@@ -127,7 +133,7 @@ ATTEMPTS = {
             "ten decisions only": model(columns, lambda *given: fit(*given, rows=10)),
             "nothing comes out": model(columns, lambda seen, actions, after: None),
         },
-        {"rows and normal equations": model(by_rows, by_normal_equations), "pseudo-inverse": model(columns, by_column)},
+        {"rows and normal equations": model(by_rows, by_pseudo_inverse), "pseudo-inverse": model(columns, by_column)},
     ),
     "dream": Attempts(
         {
