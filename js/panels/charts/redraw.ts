@@ -18,11 +18,16 @@ export class Redraw {
     parts: readonly HTMLElement[],
     signal: AbortSignal,
   ) {
-    const clock = setInterval(() => this.requestNext(), EVERY_MS / figures.length);
+    let clock: ReturnType<typeof setTimeout>;
+    const tick = () => {
+      this.requestNext();
+      clock = setTimeout(tick, EVERY_MS / Math.max(1, figures.length)); // curves come and go
+    };
+    tick();
     const visibility = new IntersectionObserver((entries) => this.follow(entries));
     for (const part of parts) visibility.observe(part);
     const end = () => {
-      clearInterval(clock);
+      clearTimeout(clock);
       cancelAnimationFrame(this.frames.all);
       cancelAnimationFrame(this.frames.next);
       visibility.disconnect();
