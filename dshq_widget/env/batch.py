@@ -131,7 +131,7 @@ class Batch:
         """Actions of a baseline, "random" or "idle" for every side: i32 (num_games, sides)."""
         return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
 
-    def step(self, actions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def step(self, actions: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32
         (num_games, sides, n_terms), terminated and truncated bool (num_games,). Finished games stay finished until
         `reset`.

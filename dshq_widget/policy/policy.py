@@ -134,7 +134,10 @@ class Policy:
         from dshq_widget.policy.torch_module import dense_layers, halved, joined, side_by_side
 
         apart = critic is not None
-        spec, weights = side_by_side(state, critic, activation) if apart else joined(dense_layers(state), activation)
+        if critic is None:
+            spec, weights = joined(dense_layers(state), activation)
+        else:
+            spec, weights = side_by_side(state, critic, activation)
         said = dict(metadata or {})
         config = dict(said.get("config", {}))
         if apart or config.get(SEPARATE):
