@@ -277,7 +277,7 @@ def draws_in_its_tick(s, i):
 
 
 def names_its_step(s, i):
-    for k in range(0, 3, step=2):  # type: ignore[call-overload]
+    for k in range(0, 3, step=2):
         s.n[i] += k
 
 
@@ -290,3 +290,50 @@ def names_its_step(s, i):
 )
 def test_shapes_stand_in_the_scene_and_ranges_have_no_keywords(tick, found, mend):
     refused(tick, found, mend)
+
+
+def observes_and_moves(s, i, side, o):
+    s.x[i] += 1.0
+    o[0, i] = s.x[i]
+
+
+def pays_and_moves(s, i, side):
+    line(s, i)
+    return s.x[i]
+
+
+def ends_and_moves(s, i):
+    s.row[s.n[i], i] = 2.0
+    return s.n[i] > 3
+
+
+def shows_and_draws_lots(s, i):
+    circle(random(s, i), 0.0, 1.0, 0)
+
+
+@pytest.mark.parametrize(
+    "view, members, field",
+    [
+        (observes_and_moves, {"observe": rule(observes_and_moves)}, "x"),
+        (pays_and_moves, {"rewards": {"pay": 1.0}, "pay": rule(pays_and_moves)}, "n"),
+        (ends_and_moves, {"terminated": rule(ends_and_moves)}, "row"),
+        (shows_and_draws_lots, {"scene": rule(shows_and_draws_lots), "palette": ("floor",)}, "rng_count"),
+    ],
+)
+def test_a_rule_that_is_asked_about_the_game_may_not_change_it(view, members, field):
+    found = f"it only reads the game, and this changes {field!r}"
+    refused(calls_a_line, found, "in `tick` or `reset`", view, **members)
+
+
+def observes_with_noise(s, i, side, o):
+    o[0, i] = s.x[i] + random(s, i)
+
+
+def remembers(s, i, side):
+    s.n[i] += 1
+    return s.n[i] % 2
+
+
+def test_observations_may_draw_and_baselines_may_remember():
+    own = {"observe": rule(observes_with_noise), "baselines": ("player",), "player": rule(remembers)}
+    assert compile_drill(drill_with(calls_a_line, **own))

@@ -40,6 +40,8 @@ from dshq_kernels.language.subset import DeclarationError, RulesError, rule
 __all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "stored_by", "translate", "translate_term"]
 
 KEPT_BY_RESET = 3  # the generator and `practice`
+CHANGING = ("reset", "decide", "tick")
+"""Rules that may change the game; baselines may keep something in it."""
 MOST_VALUES = 65_536  # of an index inside loops that are looked at one by one
 
 
@@ -134,7 +136,8 @@ class _Translation:
             mend = f"write `def {name}({', '.join(parameters)})`"
             raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
         self.places[name] = parsed.origin(parsed.node)
-        writer = Writer(self.numbers, written, draws=name == "scene")
+        changes = name in (*CHANGING, *self.source.baselines)
+        writer = Writer(self.numbers, written, reads="" if changes else name)
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
             last = parsed.node.body[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from itertools import count
 from typing import Any
 
 from dshq_kernels.language.arithmetic import OutOfRangeError, settle
-from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Origin, Stmt, Var
+from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Load, Origin, Stmt, Store, Var
 from dshq_kernels.language.reading import Parsed
 from dshq_kernels.language.subset import RulesError
 
@@ -92,14 +93,14 @@ class Scope:
 
 class Writer:
     """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
-    `result` describes the array that the verb writes, if any; `draws`: whether it is the scene.
+    `result` describes the array that the verb writes, if any; `reads`: the verb's name, where it only reads the game.
     """
 
-    def __init__(self, numbers: Iterator[int], result: Written | None = None, draws: bool = False):
+    def __init__(self, numbers: Iterator[int], result: Written | None = None, reads: str = ""):
         self.block: list[Stmt] = []
         self.written = 0
         self.result = result
-        self.draws = draws
+        self.reads = reads
         self.at: Origin | None = None
         """Of the statements that are being written."""
         self.names: dict[str, str] = {}
@@ -118,6 +119,20 @@ class Writer:
     def append(self, statement: Stmt) -> None:
         self.written += 1
         self.block.append(statement)
+
+    def store(self, place: Load, value: Expr) -> None:
+        """Write an element of the state. Raises RulesError in a verb that only reads the game: how often those are
+        asked differs. All but the scene may draw random numbers.
+        """
+        if self.reads and (place.field != "rng_count" or self.reads == "scene"):
+            assert self.at is not None
+            at = self.at.outermost
+            text, drawn = linecache.getline(at.file, at.line).strip(), place.field == "rng_count"
+            raise RulesError(
+                f"{at.file}:{at.line}: in rule {at.rule!r}: it only reads the game, and this changes {place.field!r}"
+                f"\n    {text}\n{'Draw' if drawn else 'Write'} it in `tick` or `reset`."
+            )
+        self.append(Store(place.field, place.index, value, at=self.at))
 
     def assign(self, stem: str, value: Expr) -> Var:
         """A new variable that holds `value` from here on."""

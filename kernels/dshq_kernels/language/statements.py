@@ -11,7 +11,7 @@ from typing import Any
 from dshq_kernels.language.arithmetic import LITERAL, binary, convert, settle, unify
 from dshq_kernels.language.debugging import debug, only_debugs
 from dshq_kernels.language.expressions import SHAPES, Expressions, a_variable, outside
-from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Store, Var
+from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Var
 from dshq_kernels.language.reading import Parsed, Reader, stored_names
 from dshq_kernels.language.scope import RESULT, Argument, Marker, Scope, Undefined, Value, Writer
 from dshq_kernels.language.subset import RulesError
@@ -155,7 +155,7 @@ class Statements:
         before = self.writer.assign(place.field, place)
         value = binary(before, self.expressions.expr(node.value, scope), updated, scope.parsed)
         value = convert(value, place.type, node, scope.parsed)
-        self.writer.append(Store(place.field, index, value, at=self.writer.at))
+        self.writer.store(place, value)
 
     def bind(self, target: ast.expr, value: Expr, node: ast.stmt, scope: Scope) -> None:
         if isinstance(target, ast.Name):
@@ -171,7 +171,7 @@ class Statements:
             place = self.expressions.place(target, scope)
             if isinstance(place, Load):
                 value = convert(value, place.type, node, scope.parsed)
-                self.writer.append(Store(place.field, place.index, value, at=self.writer.at))
+                self.writer.store(place, value)
             else:
                 assert self.writer.result is not None
                 value = convert(value, self.writer.result.type, node, scope.parsed)
@@ -278,7 +278,7 @@ class Statements:
             self.expressions.call(node, scope)
 
     def shape(self, name: str, node: ast.Call, scope: Scope) -> None:
-        if not self.writer.draws:
+        if self.writer.reads != "scene":
             raise scope.error(node, f"{name} draws a shape, and only the rule `scene` draws", "move it there")
         kind, slots = SHAPES[name]
         alpha = [k.value for k in node.keywords if k.arg == "alpha"]
