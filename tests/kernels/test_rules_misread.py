@@ -2,6 +2,7 @@
 
 # ruff: noqa: F821, F823, B007  (u32, i32, random ... are words of the rules language; what is wrong is on purpose)
 
+import functools
 import importlib.util
 import inspect
 
@@ -281,14 +282,45 @@ def names_its_step(s, i):
         s.n[i] += k
 
 
+def least_flag(s, i):
+    s.ok[i] = min(s.ok[i], s.x[i] > 0.0)
+
+
+def doubled(function):
+    @functools.wraps(function)
+    def twice_over(*arguments):
+        function(*arguments)
+        function(*arguments)
+
+    return twice_over
+
+
+@doubled
+@rule
+def decorated(s, i):
+    s.x[i] += 1.0
+
+
+def without_value():
+    def reads(s, i):
+        s.x[i] = later
+
+    if s_is_never := False:
+        later = s_is_never
+    return reads
+
+
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
+        (least_flag, "bools have no order: `min` compares numbers", "`a and b`"),
+        (decorated, "a decorator puts another function around this rule", "only `@rule`"),
+        (without_value(), "'later' is not a local", "constant"),
         (draws_in_its_tick, "circle draws a shape, and only the rule `scene` draws", "Move it there"),
         (names_its_step, "loops must run over a `range` of constants", "range(10)"),
     ],
 )
-def test_shapes_stand_in_the_scene_and_ranges_have_no_keywords(tick, found, mend):
+def test_what_the_back_ends_would_do_otherwise_is_refused(tick, found, mend):
     refused(tick, found, mend)
 
 

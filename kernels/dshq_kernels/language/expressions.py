@@ -326,6 +326,9 @@ class Expressions:
         value = args[0]
         for other in args[1:]:
             a, b = unify(value, other, node, scope.parsed)
+            if a.type == BOOL:
+                mend = "write `a and b` or `a or b`"
+                raise scope.error(node, f"bools have no order: `{name}` compares numbers", mend)
             if isinstance(a, Const) and isinstance(b, Const):
                 value = (min if name == "min" else max)(a, b, key=lambda c: c.value)
             else:

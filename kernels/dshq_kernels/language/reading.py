@@ -112,7 +112,7 @@ class Reader:
         if function in self.source.rules.values():
             scopes = [self.source.rules, self.source.constants, *scopes]
         if name in closure:
-            return closure[name].cell_contents
+            return closure[name].cell_contents if closure[name] != types.CellType() else None
         return next((scope[name] for scope in scopes if name in scope), None)
 
     def numbers(self, parsed: Parsed) -> list[str]:
@@ -144,6 +144,8 @@ def parse(function: Callable[..., Any]) -> Parsed:
     a = node.args
     params = tuple(p.arg for p in a.args)
     parsed = Parsed(function, node, file, tuple(lines), first, params, frozenset({*params, *stored_names(node)}))
+    if hasattr(function, "__wrapped__"):
+        raise parsed.error(node, "a decorator puts another function around this rule", "leave only `@rule` above it")
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
         raise parsed.error(node, "rules take only plain positional parameters", "remove defaults, * and **")
     return parsed
