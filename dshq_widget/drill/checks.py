@@ -294,7 +294,13 @@ def _check_terms(drill: Any) -> None:
 
 def _check_baselines(drill: Any) -> None:
     """Names that each back end can write down, and keep apart from one another's sides."""
-    for name in drill.baselines:
+    for place, name in enumerate(drill.baselines):
+        if name in ("random", "idle") or name.startswith("__"):
+            raise DeclarationError(
+                f"baseline {name!r}: every drill has something under this name; choose another", "baselines", name
+            )
+        if name in drill.baselines[:place]:
+            raise DeclarationError(f"baseline {name!r} is named twice: name it once", "baselines", name)
         if not name.isascii():
             raise DeclarationError(f"baseline {name!r}: use letters from a to z, digits and _", "baselines", name)
         for other in (f"{name}_0", f"{name}_1"):

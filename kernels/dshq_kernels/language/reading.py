@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import keyword
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -158,8 +159,8 @@ def common_fields(sides: int) -> tuple[Field, ...]:
 
 
 COMMON_FIELDS = tuple(f.name for f in common_fields(2))
-TAKEN = ("buffer", "__proto__")
-"""Names that a state has in JavaScript: its memory, and an object's own."""
+TAKEN = ("buffer",)
+"""The name of a state's memory in JavaScript."""
 
 
 def declared_fields(source: Source) -> list[Field]:
@@ -173,13 +174,16 @@ def declared_fields(source: Source) -> list[Field]:
             flat = f'"{name}": ("{kind}", {prod(length)})'
             mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
             raise DeclarationError(f"{where}: an array has one length: {mend}", "state", name)
-        if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
+        counts = isinstance(length, int) and not isinstance(length, bool) and length >= 0
+        if kind not in TYPES or not counts or not name.isidentifier():
             wanted = f"expected a type of {', '.join(TYPES)} or (type, length)"
             raise DeclarationError(f"{where}: {wanted}, got {declared!r}", "state", name)
         if name in COMMON_FIELDS:
             raise DeclarationError(
                 f"{where}: every state already has a field of this name; choose another name", "state", name
             )
+        if keyword.iskeyword(name) or name.startswith("__"):
+            raise DeclarationError(f"{where}: Python has something else under this name; choose another", "state", name)
         if name in TAKEN:
             raise DeclarationError(f"{where}: the page's state has something else under this name", "state", name)
         fields.append(Field(name, kind, length))
