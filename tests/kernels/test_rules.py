@@ -202,6 +202,23 @@ def test_the_least_int_is_its_own_negative():
     assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
 
 
+def named_like_a_field(s, i):
+    """Variables that back ends would call as they call a field, or a word of one: the second of them is number 2."""
+    f_row = s.x[i] + 5.0
+    x_row = f_row + 1.0
+    s.row_2[i] = f_row
+    s.row[2, i] += 1.0
+    s.row[3, i] += 1.0
+    s.x[i] = x_row
+
+
+def test_a_variable_is_kept_apart_from_a_field():
+    drill = compile_drill(drill_with(named_like_a_field, state={"x": "f32", "row": ("f32", 4), "row_2": "f32"}))
+    assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
+    assert "f_row_2 = fround" not in drill.javascript, "the field's"
+    assert "x_row_3 = add(f_row" not in drill.devices["cuda"], "the word's"
+
+
 def sees_every_other(s, i, side, o):
     for k in loop(3):
         o[2 * k, i] = s.x[i]

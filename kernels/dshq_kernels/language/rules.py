@@ -22,6 +22,7 @@ from dshq_kernels.language.ir import (
     Binary,
     Const,
     Expr,
+    Field,
     For,
     If,
     Load,
@@ -74,6 +75,7 @@ class _Translation:
         self.source = source
         self.reader = Reader(source)
         self.numbers = count(1)
+        self.taken = {name for f in self.reader.fields.values() for name in names_of(f)}
         self.names: dict[str, str] = {}
         self.places: dict[str, Origin] = {}
 
@@ -137,7 +139,7 @@ class _Translation:
             raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
         self.places[name] = parsed.origin(parsed.node)
         changes = name in (*CHANGING, *self.source.baselines)
-        writer = Writer(self.numbers, written, reads="" if changes else name)
+        writer = Writer(self.numbers, self.taken, written, reads="" if changes else name)
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
             last = parsed.node.body[-1]
@@ -182,7 +184,7 @@ class _Translation:
         """A uniform action for each side, from the lane's generator; with a mask, 24 random bits from which the back
         ends pick an allowed action.
         """
-        writer = Writer(self.numbers)
+        writer = Writer(self.numbers, self.taken)
         statements = Statements(self.reader, writer)
         masked = "mask" in self.source.rules
         parsed = self.reader.parse(rng.random_word if masked else rng.random_int)
@@ -191,6 +193,11 @@ class _Translation:
             (value,) = statements.inline(parsed, [STATE, LANE, *limit])
             writer.append(Out(Const(side, I32), value))
         return tuple(writer.block)
+
+
+def names_of(field: Field) -> list[str]:
+    """What back ends call a field (JavaScript) and its words (CUDA) beside the variables."""
+    return [f"f_{field.name}", f"x_{field.name}", *(f"x_{field.name}_{k}" for k in range(field.length))]
 
 
 def written_by(

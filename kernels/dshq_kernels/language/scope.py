@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -92,11 +92,12 @@ class Scope:
 
 
 class Writer:
-    """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
+    """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program, and
+    apart from those that are `taken`;
     `result` describes the array that the verb writes, if any; `reads`: the verb's name, where it only reads the game.
     """
 
-    def __init__(self, numbers: Iterator[int], result: Written | None = None, reads: str = ""):
+    def __init__(self, numbers: Iterator[int], taken: Container[str], result: Written | None = None, reads: str = ""):
         self.block: list[Stmt] = []
         self.written = 0
         self.result = result
@@ -106,10 +107,12 @@ class Writer:
         self.names: dict[str, str] = {}
         """Variable -> the author's name for it."""
         self._numbers: Iterator[int | str] = numbers
+        self._taken = taken
         self._asides = count(1)
 
     def fresh(self, stem: str) -> str:
-        return f"{stem}_{next(self._numbers)}"
+        name = f"{stem}_{next(self._numbers)}"
+        return self.fresh(stem) if name in self._taken else name
 
     def name(self, variable: str, name: str, scope: Scope) -> None:
         """Note how the author calls a variable, where the scope is a verb's own rule."""
