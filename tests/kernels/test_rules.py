@@ -3,6 +3,7 @@
 import json
 import runpy
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,6 +89,30 @@ def test_long_loops_may_share_names():
     game.tick(tiles)
     assert (tiles["x"] == sum(k // 3 for k in range(30))).all()
     assert (tiles["row"][0, :, 0] == [9, 7, 8]).all()
+
+
+def reuses_an_index(s, i):
+    """A short loop inside a long one has the index of an earlier loop, which is read before, between and after."""
+    total = 0
+    for k in range(3):
+        total += k
+    for _ in range(20):
+        total = total * 3 + k
+        for k in range(1, 2 + 3, 3):
+            total += k
+        total = (total + 7 * k) % 1009
+    s.n[i] = total + k
+
+
+def test_a_short_loop_may_have_the_index_of_an_earlier_one():
+    drill = compile_drill(drill_with(reuses_an_index))
+    game = drill.game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    asked = SimpleNamespace(n=[0])
+    reuses_an_index(asked, 0)
+    assert (tiles["n"] == asked.n[0]).all()
+    assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
 
 
 def counts_in_loops(s, i):

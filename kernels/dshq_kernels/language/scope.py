@@ -92,9 +92,9 @@ class Scope:
 
 
 class Writer:
-    """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program, and
-    apart from those that are `taken`;
-    `result` describes the array that the verb writes, if any; `reads`: the verb's name, where it only reads the game.
+    """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program, none
+    of them one of `taken`. `result` describes the array that the verb writes, if any; `reads`: the verb's name, where
+    it only reads the game.
     """
 
     def __init__(self, numbers: Iterator[int], taken: Container[str], result: Written | None = None, reads: str = ""):

@@ -240,7 +240,11 @@ class Statements:
         for name, after in inner.names.items():
             if name == target or isinstance(scope.names.get(name, Undefined(name)), Undefined):
                 scope.names[name] = Undefined(name)
-            elif scope.names[name] != after:
+            elif (first := scope.names[name]) == after:
+                continue
+            elif isinstance(first, Var) and isinstance(after, Const) and not first.bounds and first.type == after.type:
+                block.append(Assign(first.name, after, at=self.writer.at))  # a short loop's index
+            else:
                 error = f"{name!r} first gets its value inside the loop"
                 raise scope.error(node, error, f"give {name!r} its first value before the loop")
         self.writer.append(For(var.name, rounds.start, rounds.stop, rounds.step, tuple(block), at=self.writer.at))
