@@ -310,9 +310,18 @@ def without_value():
     return reads
 
 
+def reuses_an_index(s, i):
+    for k in range(2):
+        s.n[i] += k
+    for _ in range(20):
+        for k in range(30):
+            s.n[i] += k
+
+
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
+        (reuses_an_index, "'k' has a value before this loop", "another name in the loop"),
         (least_flag, "bools have no order: `min` compares numbers", "`a and b`"),
         (decorated, "a decorator puts another function around this rule", "only `@rule`"),
         (without_value(), "'later' is not a local", "constant"),

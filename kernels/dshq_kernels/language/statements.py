@@ -244,6 +244,9 @@ class Statements:
                 continue
             elif isinstance(first, Var) and isinstance(after, Const) and not first.bounds and first.type == after.type:
                 block.append(Assign(first.name, after, at=self.writer.at))  # a short loop's index
+            elif isinstance(after, Undefined):
+                error = f"{name!r} has a value before this loop, and on some paths only after a round of it"
+                raise scope.error(node, error, f"give {name!r} another name in the loop")
             else:
                 error = f"{name!r} first gets its value inside the loop"
                 raise scope.error(node, error, f"give {name!r} its first value before the loop")
