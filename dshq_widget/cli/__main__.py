@@ -1,5 +1,5 @@
 """`python -m dshq_widget.cli` is `dshq`."""
 
-from dshq_widget.cli.main import main
+from dshq_widget.cli.entry import main
 
 raise SystemExit(main())

@@ -104,6 +104,24 @@ def check(end: Ended, number: int, out: Path) -> None:
     assert [path.name for path in out.parent.iterdir() if path.suffix not in (".dshq", ".yaml")] == []
 
 
+EARLY = """
+import os, sys
+class Late:
+    def find_spec(self, name, path, target=None):
+        if name == "dshq_widget.cli.main":
+            os.kill(os.getpid(), int(sys.argv[1]))
+sys.meta_path.insert(0, Late())
+from dshq_widget.cli import entry
+entry.main()
+"""
+
+
+@pytest.mark.parametrize(("number", "by"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
+def test_it_ends_while_the_verbs_are_imported(number, by):
+    run = subprocess.run([sys.executable, "-c", EARLY, str(int(number))], stderr=subprocess.PIPE, text=True)
+    assert (run.returncode, run.stderr) == (128 + number, f"\ndshq: stopped by {by}\n")
+
+
 @pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.3), (signal.SIGTERM, 1.2)])
 def test_it_ends_before_training_has_begun(tmp_path, number, after):
     out = tmp_path / "bot.dshq"

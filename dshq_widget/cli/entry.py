@@ -1,0 +1,26 @@
+"""Where the command `dshq` begins: it hears Ctrl-C and SIGTERM before anything else is imported, which takes a second.
+Once the verbs are there, interrupts.py hears them.
+"""
+
+import contextlib
+import os
+import signal
+from types import FrameType
+
+
+def main() -> int:
+    """Run one verb and return the exit status."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    from dshq_widget.cli.main import main as run
+
+    return run()
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """Nothing has begun, or all of it is over: there is nothing to keep."""
+    by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+    with contextlib.suppress(OSError):
+        os.write(2, f"\ndshq: stopped by {by}\n".encode())
+    os._exit(128 + number)
