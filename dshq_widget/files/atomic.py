@@ -2,8 +2,8 @@
 
 The bytes go to a new temporary file in the same folder, which is synced and then renamed; whoever could read and write
 the old file can the new one, and nobody else. Its name holds a random part,
-and nothing that lies there already is opened or followed. Temporary files of killed processes of this machine are
-removed by the next write of the same file; those of other machines with the same home are left alone.
+and nothing that lies there already is opened or followed. The next write of the same file removes what a killed process
+left: of this machine at once, of other machines with the same home, and of containers that are gone, after a day.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ import re
 import secrets
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from dshq_widget.system import paths, pids
 
+DAY = 86_400.0
+"""Seconds after which a file that is written within seconds belongs to nobody."""
+ENDING = r"\.[0-9a-f]{8}\.[0-9]+\.[0-9a-f]{8}\.tmp"
+"""Of a temporary file's name, as `_temporary` makes it."""
 PROBE_BYTES = 1 << 20
 """Written and removed again by `check_writable`: more than most policies."""
 
@@ -129,13 +134,21 @@ def machine() -> str:
 
 
 def _sweep(target: Path) -> None:
-    """Remove temporary files of `target` whose process, on this machine, no longer exists."""
-    for left in target.parent.glob(f".{_glob_escape(target.name)}.{machine()}.*.tmp"):
-        pid = left.name.split(".")[-3]
-        if pid.isdigit() and int(pid) != os.getpid() and not pids.alive(int(pid)):
-            with contextlib.suppress(OSError):  # another user's, or another process removes it
-                left.unlink()
+    """Remove temporary files of `target`, and of files reserved beside it, that nobody writes any more."""
+    name = re.escape(target.name)
+    mine = re.compile(rf"\.(?:{name}|\.{name}{ENDING})({ENDING})")
+    with contextlib.suppress(OSError):  # the writer says why
+        for path in map(target.with_name, os.listdir(target.parent)):
+            if (found := mine.fullmatch(path.name)) and _is_left(path, *found[1].split(".")[1:3]):
+                with contextlib.suppress(OSError):  # another user's, or another process removes it
+                    path.unlink()
 
 
-def _glob_escape(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
+def _is_left(path: Path, where: str, pid: str) -> bool:
+    """Whether the process that made a temporary file has ended; where nobody can say, whether it is a day old."""
+    if where == machine() and (int(pid) == os.getpid() or not pids.alive(int(pid))):
+        return int(pid) != os.getpid()
+    try:
+        return time.time() - os.lstat(path).st_mtime > DAY
+    except OSError:
+        return False

@@ -7,8 +7,8 @@ the processes. Only the learner imports torch.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -473,8 +473,10 @@ class Trainer(Readings, Callbacks):
         """
         if self._algorithm.played is not None:
             return self.policy_file()
-        with tempfile.TemporaryDirectory(prefix="dshq-") as folder:
-            return self.save(os.path.join(folder, "run.dshq")).read_bytes()
+        from dshq_widget.runtime.scratch import Scratch
+
+        with contextlib.closing(Scratch()) as folder:  # which goes, also where this kernel is killed meanwhile
+            return self.save(folder.path / "run.dshq").read_bytes()
 
     def league_policy(self, version: int | None = None) -> checkpoint.Checkpoint:
         """The policy of a version of the run's league; of None the champion's. A learner that trains writes its league

@@ -398,6 +398,22 @@ def test_a_folder_that_is_missing(tmp_path):
         checkpoint.save(tmp_path / "none" / "bot.dshq", sample())
 
 
+def test_what_is_left_beside_a_file_is_removed_and_what_is_written_stays(tmp_path):
+    """Also beside a file that was reserved for another process: then the temporary file is that of a temporary file."""
+    path, here, there = tmp_path / "bot.dshq", atomic.machine(), "0123abcd"
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    dead, mine, ours = (f".{pid}.01234567.tmp" for pid in (child.pid, os.getpid(), os.getppid()))
+    left = [f".bot.dshq.{here}{dead}", f"..bot.dshq.{here}{mine}.{here}{dead}", f".bot.dshq.{there}{ours}"]
+    used = [f".bot.dshq.{here}{mine}", f"..bot.dshq.{here}{mine}.{here}{ours}", f".bot.dshq.{there}{mine}"]
+    used += [f".other.dshq.{here}{dead}", f"..bot.dshq.{here}{dead}", ".bot.dshq.tmp"]
+    for name in (*left, *used):
+        (tmp_path / name).touch()
+    os.utime(tmp_path / left[2], (1e9, 1e9))
+    checkpoint.save(path, sample())
+    assert sorted(os.listdir(tmp_path)) == sorted(["bot.dshq", *used])
+
+
 @pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_killed_while_saving(tmp_path, kills):
     """A process that saves without end is killed again and again: the file can be read, and leftovers are swept."""
