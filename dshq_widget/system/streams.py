@@ -82,7 +82,7 @@ def heard() -> Iterator[Heard | None]:
     """While the block runs, no write to stdout or stderr fails. Gives the stdout, if there is one."""
     before = sys.stdout, sys.stderr
     made = [None if stream is None else Heard(stream) for stream in before]
-    sys.stdout, sys.stderr = made  # type: ignore[assignment]
+    sys.stdout, sys.stderr = made
     try:
         yield made[0]
     finally:

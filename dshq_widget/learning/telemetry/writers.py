@@ -191,6 +191,8 @@ class Logs:
 
     def close(self) -> None:
         """Close the files."""
-        for file in filter(None, (self._csv, self._events)):
-            with contextlib.suppress(OSError):
-                file.close()
+        with contextlib.suppress(OSError):
+            if self._csv:
+                self._csv.close()
+            if self._events:
+                self._events.close()
