@@ -27,6 +27,7 @@ export class PageTrainer {
   private file: { file: Uint8Array; version: number } | null = null; // the run to continue exactly
   private rows: Record<string, number>[] = [];
   private readonly newest: NewestPolicy;
+  private forgetting: Promise<void> = Promise.resolve(); // what was learned
   private saving: number[] = []; // requests of files that a person has asked for
   private upload: ArrayBuffer[] = [];
   private readonly scenes: SceneList;
@@ -89,7 +90,8 @@ export class PageTrainer {
       case "STOP_TRAINING":
         return this.stop();
       case "RESET_TRAINER":
-        return this.reset();
+        this.forgetting = this.reset();
+        return this.forgetting;
       case "PAUSE_TRAINING":
         return this.hold(true, message);
       case "RESUME_TRAINING":
@@ -122,11 +124,12 @@ export class PageTrainer {
     this.say("starting", "starting the trainer in this page");
     let trainer: TrainerPackage;
     try {
+      await this.forgetting.catch(() => undefined); // it has said why
       trainer = await this.fetch();
     } catch (error) {
       return this.fail((error as Error).message);
     }
-    if (model.get("status") !== "starting") return; // stopped meanwhile
+    if (this.thread || model.get("status") !== "starting") return; // stopped meanwhile, or stopped and started again
     const { workers, num_envs: games } = this.values;
     this.thread = new TrainerThread(trainer.code, (message) => this.hear(message), laneCount(Number(workers), Number(games)));
     this.thread.post({
@@ -157,6 +160,7 @@ export class PageTrainer {
 
   private async reset(): Promise<void> {
     this.endThread();
+    this.say("idle", "not started"); // what is just starting ends, too
     this.file = null;
     this.rows = [];
     this.scenes.forget();
@@ -169,7 +173,6 @@ export class PageTrainer {
     model.set("error", "");
     model.set("paused", false);
     this.sendScenes();
-    this.say("idle", "not started");
     await this.place.forget(this.drill.spec.rules_hash);
   }
 

@@ -95,3 +95,30 @@ test("what a person saves after a failure is the version that plays", async () =
   await vi.advanceTimersByTimeAsync(0);
   expect(saved).toEqual(["ball-v12.dshq"]);
 });
+
+const running = () => Trainer.all.filter(({ ended, heard }) => !ended && heard.some(({ type }) => type === "START"));
+
+test("who stops and starts again while the trainer is on its way gets one run", async () => {
+  for (const type of ["START_TRAINING", "STOP_TRAINING", "START_TRAINING"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running()).toHaveLength(1);
+});
+
+test("who forgets what was learned while the trainer is on its way gets no run", async () => {
+  for (const type of ["START_TRAINING", "RESET_TRAINER"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([running(), model.get("status")]).toEqual([[], "idle"]);
+});
+
+test("a run that begins while what was learned is being forgotten begins untrained", async () => {
+  base.set("policy", { ...base.get("policy")!, version: 7 });
+  model.set("policy", base.get("policy"));
+  model.send({ type: "RESET_TRAINER" });
+  model.send({ type: "START_TRAINING" });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running()).toEqual([]);
+  Trainer.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
+  await vi.advanceTimersByTimeAsync(0);
+  const [start] = running()[0]!.heard as Extract<ToTrainer, { type: "START" }>[];
+  expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
+});
