@@ -32,6 +32,7 @@ import { Tally } from "./tally";
 
 const REPORTED = ["learning_rate", "entropy_coef"] as const; // settings that are metrics
 const SIGN_OF_LIFE_MS = 500;
+const KERNELS = ["train.targets"]; // what a file has of a kernel's run, and a page has no part for: it goes on in the next file
 
 /** How a run begins. */
 export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
@@ -55,6 +56,7 @@ export class Run implements Steered {
   private stopping = false;
   private wake: (() => void) | null = null;
   private beaten = Number.NEGATIVE_INFINITY; // ms, when it last said that it rests
+  private ofKernel: Tensors = {};
   private place = ""; // where it trains, as the page was told
   private readonly layers: readonly number[];
   private readonly pace: Pace;
@@ -297,12 +299,24 @@ export class Run implements Steered {
       ...this.exploration.state(),
       ...this.contest?.state(),
       ...this.scenes.state(),
+      ...this.ofKernel,
     };
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
   }
 
+  /** Restores what the file has beside the weights; these alone remain where it cannot be used. */
   private resume(file: PolicyFile | null): void {
+    try {
+      this.restore(file);
+    } catch (error) {
+      this.engine.load(this.published);
+      this.warn(`continuing from the weights of version ${this.version} alone: ${(error as Error).message}`);
+    }
+  }
+
+  private restore(file: PolicyFile | null): void {
     const state: Tensors = file?.state ?? {};
+    this.ofKernel = Object.fromEntries(Object.entries(state).filter(([name]) => KERNELS.includes(name)));
     this.engine.restore(state, this.version);
     this.exploration.restore(state);
     this.contest?.restore(state);

@@ -108,6 +108,16 @@ def test_a_run_in_the_page_goes_on_in_python_and_back():
     np.testing.assert_allclose(checkpoint.decode(back).weights, python.learner.blob(), atol=5e-4)
 
 
+def test_targets_that_a_kernel_saw_beaten_stay_in_the_pages_file():
+    drill, config = setting("approach")
+    _, file = page(drill, config, 1)
+    saved = checkpoint.decode(file)
+    state = {**saved.state, "train.targets": np.array([12.5])}
+    found, further = page(drill, config, 1, checkpoint.encode(dataclasses.replace(saved, state=state)))
+    assert checkpoint.decode(further).state["train.targets"].tolist() == [12.5]
+    assert checkpoint.decode(further).version == 2 and "WARNING" not in found["kinds"]
+
+
 def test_a_run_whose_file_has_no_games_plays_others_than_at_its_beginning():
     drill, config = setting("approach")
     _, file = page(drill, config, 1)
