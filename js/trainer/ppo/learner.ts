@@ -9,7 +9,7 @@ import { LANES, places, type Samples } from "../games/samples";
 import type { Settings } from "../settings";
 import { ADAM_EPSILON, DRAWS, KL_MARGIN, SUM_NAMES } from "../tables";
 import { Minibatches } from "./minibatches";
-import { learningMask } from "./network";
+import { learningMask, untrained } from "./network";
 import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
 import type { Hyper } from "./schedule";
@@ -23,6 +23,8 @@ export class Learner {
   readonly planBlock: Block;
   private step = 0; // of Adam
   private draws: Draws;
+  private readonly seed: number;
+  private first: Float32Array | null = null; // untrained weights
   private readonly params: Block; // parameters and Adam's two moments, a padded block each
   private readonly scratch: Block;
   private readonly gradients: Block;
@@ -39,7 +41,8 @@ export class Learner {
   ) {
     const { memory } = modules;
     this.normalizer = new Normalizer(modules, plan.layers, settings);
-    this.draws = Draws.seeded(modules, settings.seed, DRAWS.orders);
+    this.seed = settings.seed;
+    this.draws = Draws.seeded(modules, this.seed, DRAWS.orders);
     this.planBlock = memory.i64(plan.numbers);
     this.params = memory.floats(3 * plan.floats);
     this.gradients = memory.floats(2 * (plan.floats + 16));
@@ -126,7 +129,7 @@ export class Learner {
     this.params.f32.fill(0);
     this.set(weights);
     this.step = 0;
-    this.normalizer.fresh = false;
+    this.normalizer.loaded(this.normalizer.active && this.isUntrained(weights));
   }
 
   /** State for exact resuming, besides the weights. */
@@ -152,6 +155,12 @@ export class Learner {
     this.step = Number(adam_step.data[0]);
     this.draws = Draws.restored(this.modules, generator_update.data as BigUint64Array);
     this.normalizer.restore(state);
+  }
+
+  private isUntrained(weights: Float32Array): boolean {
+    const { layers, separate } = this.plan;
+    this.first ??= untrained(layers, separate, Draws.seeded(this.modules, this.seed, DRAWS.weights));
+    return this.first.every((weight, k) => weight === weights[k]);
   }
 
   private set(weights: Float32Array): void {

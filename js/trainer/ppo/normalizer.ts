@@ -107,6 +107,12 @@ export class Normalizer {
     return found;
   }
 
+  /** Other weights were loaded. Untrained ones are made for normalised numbers, whatever the moments are by now: the next rollout is measured. */
+  loaded(untrained: boolean): void {
+    this.fresh = untrained;
+    this.empty ||= untrained;
+  }
+
   private addAll(samples: Samples, units: Int32Array): void {
     if (this.observations) this.observations.add(this.kernels, samples.obs!, units);
     if (this.returns) this.returns.add(this.kernels, samples.returns!, units);
