@@ -16,6 +16,7 @@ type Read =
   | "id"
   | "events"
   | "link"
+  | "alone"
   | "claimed"
   | "elsewhere"
   | "state"

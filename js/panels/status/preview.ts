@@ -1,4 +1,9 @@
-/** *See what it can become*: before anything is learned, the best policy that comes with the package plays the other side for a while. */
+/**
+ * *See what it can become*: before anything is learned, the best policy that comes with the package plays the other side for a while. Then
+ * the match is again what it was, in every view, unless somebody has chosen another one.
+ */
+import type { ShowTrait } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
 import { button, h } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
@@ -6,36 +11,49 @@ const BEST = "gold";
 const SHOWN_MS = 30_000;
 const TOLD = "Orange is gold, trained for 60 million decisions.";
 
+type Before = Pick<ShowTrait, "mode" | "opponent">;
+const seen = new WeakMap<object, Before>(); // what each session showed before, whichever of its views asked
+
 export function buildPreview({ session, signal }: PanelView): HTMLElement {
-  let before: { mode: typeof session.show.mode; opponent: string } | null = null; // null: it is not shown
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const back = () => {
+  let due = false; // it ended while this page showed a duel, which is not to end with it
+  const shared = (): Before => ({ ...SHOW_DEFAULTS, ...session.model.get("show") });
+  const learned = () => (session.model.get("policy")?.version ?? 0) > 0;
+  /** Also one of a page that is gone, and gold as a person chose it: there is a way back. */
+  const shown = () => seen.has(session) || (!learned() && shared().mode === "sandbox" && shared().opponent === BEST);
+  const back = (leaving = false) => {
     clearTimeout(timer);
-    const { mode, opponent } = session.show;
-    if (before && mode === "sandbox" && opponent === BEST) session.setShow(before); // else somebody has chosen another match
-    before = null;
+    timer = undefined;
+    due = session.alone && !leaving;
+    if (due) return;
+    const { mode, opponent } = shared();
+    const before = seen.get(session) ?? { mode: SHOW_DEFAULTS.mode, opponent: SHOW_DEFAULTS.opponent };
+    seen.delete(session);
+    if (mode === "sandbox" && [BEST, ""].includes(opponent)) session.setShow(before); // else somebody has chosen another match
     follow();
   };
   const begin = () => {
-    const { mode, opponent } = session.show;
-    before = { mode, opponent };
+    const { mode, opponent } = shared();
+    seen.set(session, { mode, opponent });
     session.setShow({ mode: "sandbox", opponent: BEST, playing: true });
-    timer = setTimeout(back, SHOWN_MS);
+    timer = setTimeout(() => back(), SHOWN_MS);
     follow();
   };
   const see = button("preview", { class: "button preview", title: "See what it can become: the trained policy gold plays orange" }, begin);
-  const leave = button("preview-leave", { class: "button preview", title: "Back to your match" }, back);
+  const leave = button("preview-leave", { class: "button preview", title: "Back to your match" }, () => back());
   const told = h("span", { role: "status" }, TOLD);
   const element = h("div", { class: "previewing" }, told, see, leave);
   const follow = () => {
-    const learned = (session.model.get("policy")?.version ?? 0) > 0;
-    element.hidden = !before && (learned || !(BEST in session.rivals) || !session.kernel.connected);
-    see.hidden = before !== null;
-    leave.hidden = told.hidden = before === null;
+    const on = shown();
+    element.hidden = !on && (learned() || !(BEST in session.rivals) || !session.kernel.connected);
+    see.hidden = on;
+    leave.hidden = told.hidden = !on;
   };
-  const learns = () => (before && (session.model.get("policy")?.version ?? 0) > 0 ? back() : follow());
-  for (const event of ["rivals", "drill", "status", "history"] as const) session.events.on(event, learns, signal);
-  signal.addEventListener("abort", () => before && back(), { once: true });
+  const look = () => ((timer !== undefined && learned()) || (due && !session.alone) ? back() : follow());
+  const ended = () => (timer !== undefined || due) && back(true);
+  for (const event of ["rivals", "drill", "show", "status", "history"] as const) session.events.on(event, look, signal);
+  window.addEventListener("pagehide", ended, { signal });
+  signal.addEventListener("abort", ended, { once: true });
   follow();
   return element;
 }

@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 /** The sentence on what training does, and what it has reached. */
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ShowTrait } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
 import { forgets, SENTENCES, sentenceOf } from "../../panels/status/sentence";
 import { beatenAt, forecast } from "../../panels/status/targets";
-import { config, FakeModel, installBrowser, mount, row } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, row } from "../harness/fakes";
 
 describe("the sentence", () => {
   it("counts practice games and decisions while it trains", () => {
@@ -28,6 +30,71 @@ describe("before Train", () => {
     expect(forgets("stopped", { schema }, { learning_rate: 1 }, 3268)).toBe("");
     expect(forgets("training", { schema }, { hidden_sizes: "32" }, 3268)).toBe("");
     expect(forgets("idle", { schema }, { hidden_sizes: "32" }, 0)).toBe("");
+  });
+});
+
+describe("See what it can become", () => {
+  const control = (root: HTMLElement, name: string) => root.querySelector<HTMLButtonElement>(`[data-control="${name}"]`)!;
+  const shows = (model: FakeModel) => [model.get("show").mode, model.get("show").opponent];
+  const begun = async (show: Partial<ShowTrait> = {}) => {
+    const model = new FakeModel({ rivals: { gold: null }, show: { ...SHOW_DEFAULTS, ...show } });
+    const page = await mount(model);
+    left = page.end;
+    return { model, ...page };
+  };
+  let left: (() => void) | undefined;
+  beforeAll(installBrowser);
+  afterEach(() => {
+    vi.useRealTimers();
+    left?.();
+  });
+
+  it("goes back to the match that was seen before", async () => {
+    const { model, root } = await begun({ mode: "human_vs_ai" });
+    control(root, "preview").click();
+    expect(shows(model)).toEqual(["sandbox", "gold"]);
+    expect(control(root, "preview").hidden).toBe(true);
+    control(root, "preview-leave").click();
+    expect(shows(model)).toEqual(["human_vs_ai", ""]);
+    expect(control(root, "preview").hidden).toBe(false);
+  });
+
+  it("goes back once a duel that began meanwhile is over", async () => {
+    const { model, root } = await begun();
+    vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "clearTimeout", "clearInterval", "performance"] });
+    const report = async (tick: number) => {
+      const { id } = FakeWorker.all[0]!.of("DRILL").at(-1)!;
+      const at = { version: 0, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
+      FakeWorker.all[0]!.say({ type: "STATE", id, tick, score: [0, 2 * Number(tick > 0)], ...at });
+      await vi.advanceTimersByTimeAsync(0);
+    };
+    control(root, "preview").click();
+    control(root, "challenge").click();
+    await report(0);
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(shows(model), "it does not end the duel, which is this page's own").toEqual(["sandbox", "gold"]);
+    expect(root.dataset.mode).toBe("human_vs_ai");
+    await report(120 * 60);
+    control(root, "challenge-leave").click();
+    expect(shows(model)).toEqual(["ai_vs_ai", ""]);
+  });
+
+  it("leaves gold to no page that comes after this one", async () => {
+    const { model, root } = await begun();
+    control(root, "preview").click();
+    window.dispatchEvent(new Event("pagehide"));
+    expect(shows(model)).toEqual(["ai_vs_ai", ""]);
+  });
+
+  it("of a page that is gone offers the way back, too, and gives way where gold cannot be had", async () => {
+    const { model, root } = await begun({ mode: "sandbox", opponent: "gold" });
+    expect(control(root, "preview-leave").hidden).toBe(false);
+    control(root, "preview-leave").click();
+    expect(shows(model)).toEqual(["ai_vs_ai", ""]);
+    control(root, "preview").click();
+    model.set("show", { ...model.get("show"), opponent: "" }); // the kernel could not read it
+    control(root, "preview-leave").click();
+    expect(shows(model)).toEqual(["ai_vs_ai", ""]);
   });
 });
 
