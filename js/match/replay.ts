@@ -38,8 +38,11 @@ function hashAtEnd(game: Game, spec: DrillSpec, recording: Recording): string {
   }
 }
 
-/** Plays the recording tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. Returns that of the last tick. */
-export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
+/**
+ * Plays the recording tick by tick in `state`, which holds its beginning at once; yields after each one who has just won: +1 side 0,
+ * -1 side 1, 0 nobody. Returns that of the last tick.
+ */
+export function played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
   if (recording.rules_hash !== spec.rules_hash) {
     throw new Error(
       `The recording was made with rules ${recording.rules_hash}, but this drill has rules ${spec.rules_hash}. Play it with the drill it was made with.`,
@@ -72,28 +75,30 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     }
   };
 
-  let winner = 0;
-  for (; tick < recording.ticks; ) {
-    apply();
-    held.forEach(put);
-    if (rest === 0 && phase === 0) {
-      script.decide(state.action, tick);
-      game.decide(state);
-    }
-    game.tick(state);
-    tick++;
-    winner = 0;
-    if (rest > 0) {
-      if (--rest === 0) begin();
-    } else if (++phase >= repeat) {
-      phase = 0;
-      if (game.terminated(state) || state.ticks[0]! >= spec.time_limit) {
-        winner = game.winner(state);
-        rest = Math.max(1, Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate));
+  return (function* () {
+    let winner = 0;
+    for (; tick < recording.ticks; ) {
+      apply();
+      held.forEach(put);
+      if (rest === 0 && phase === 0) {
+        script.decide(state.action, tick);
+        game.decide(state);
       }
+      game.tick(state);
+      tick++;
+      winner = 0;
+      if (rest > 0) {
+        if (--rest === 0) begin();
+      } else if (++phase >= repeat) {
+        phase = 0;
+        if (game.terminated(state) || state.ticks[0]! >= spec.time_limit) {
+          winner = game.winner(state);
+          rest = Math.max(1, Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate));
+        }
+      }
+      if (tick < recording.ticks) yield winner;
     }
-    if (tick < recording.ticks) yield winner;
-  }
-  apply();
-  return winner;
+    apply();
+    return winner;
+  })();
 }

@@ -16,7 +16,7 @@ export function readReplay(text: string, name: string, spec: DrillSpec): Recordi
   }
   const { drill, rules_hash, actions, inputs, ticks = 0, start } = found ?? {};
   const length = ticks - (start?.tick ?? 0);
-  if (!found || !drill || !Array.isArray(actions) || !Array.isArray(inputs) || !(length > 0 && length <= MOST_TICKS * (actions.length + 1))) {
+  if (!found || !drill || !Array.isArray(actions) || !Array.isArray(inputs) || !(length >= 0 && length <= MOST_TICKS * (actions.length + 1))) {
     throw new Error(`${name} is not a replay. Choose a file that Save replay has written.`);
   }
   if (drill !== spec.name) {

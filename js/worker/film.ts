@@ -72,7 +72,8 @@ class Camera {
   private readonly draw: (shapes: Float32Array) => number;
   private readonly scene: Float32Array;
   private readonly shapes: Float32Array;
-  private done = 0; // ticks of the film
+  private readonly ticks: number; // of film
+  private done = 0; // of these
   private readonly match: OffscreenCanvas;
   private readonly pen: OffscreenCanvasRenderingContext2D;
   private readonly scores: Score[] | null; // after so many ticks of the film; null: nobody counts
@@ -96,7 +97,9 @@ class Camera {
     this.shapes = new Float32Array((spec.scene_max + EFFECT_SHAPES) * SHAPE_FLOATS);
     const begin = recording.start?.tick ?? 0;
     const ticks = Math.min(recording.ticks - begin, FILM_SECONDS * spec.tick_rate);
+    this.ticks = ticks;
     this.seconds = ticks / spec.tick_rate;
+    if (ticks === 0) this.run.next(); // only what was done before the first one
     for (let tick = begin; tick < recording.ticks - ticks; tick++) this.run.next();
     this.scores = order.caption.score && scoresUntil(order.caption.score, winnersOf(played(game, spec, recording, game.create())).slice(-ticks));
   }
@@ -104,7 +107,7 @@ class Camera {
   /** The picture `seconds` into the film. */
   shoot(seconds: number): void {
     const { spec } = this.order;
-    for (; this.done < Math.round(seconds * spec.tick_rate); this.done++) {
+    for (; this.done < Math.min(Math.round(seconds * spec.tick_rate), this.ticks); this.done++) {
       const winner = this.run.next().value;
       this.effects.ticked();
       if (winner !== 0) this.effects.happened({ kind: "goal", tick: 0, side: winner > 0 ? 0 : 1, version: 0 });

@@ -4,7 +4,7 @@ import type { Recording } from "../../contract/protocol";
 import { Policy } from "../../match/policy";
 import { Random } from "../../match/random";
 import { MatchLog, stateHash } from "../../match/recording";
-import { replay } from "../../match/replay";
+import { played, replay } from "../../match/replay";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
 import { playByScript } from "../harness/scripted_person";
@@ -31,6 +31,17 @@ describe("a recorded match", () => {
     expect(recording.ticks).toBe(show.tick);
     expect(recording.sha256).toBe(stateHash(show.state.buffer));
     expect(replayed(recording)).toBe(recording.sha256);
+  });
+
+  it("is at its beginning before the first tick, and may have none", () => {
+    const show = newShow(5);
+    const recording = show.recording();
+    expect(recording.ticks).toBe(0);
+    expect(replayed(recording)).toBe(recording.sha256);
+    const game = loadRules(TOY.javascript);
+    const state = game.create();
+    played(game, TOY.spec, recording, state);
+    expect(stateHash(state.buffer), "a picture of it is none of an empty state").toBe(recording.sha256);
   });
 
   it("is stamped: the same inputs a tick later lead elsewhere", () => {

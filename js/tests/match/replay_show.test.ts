@@ -71,6 +71,15 @@ describe("a replay file", () => {
     },
   );
 
+  it("of a match that has not begun is read, and stands still", () => {
+    const still = new Show(game, spec, 3).recording();
+    expect(readReplay(JSON.stringify(still), "toy.json", spec)).toEqual(still);
+    const show = replayShow(game, spec, still);
+    show.play();
+    show.advance(1);
+    expect([show.tick, show.ended]).toEqual([0, true]);
+  });
+
   it("of release 0.1.0 has no format, and is read", () => {
     const { format: _, ...old } = recording;
     expect(readReplay(JSON.stringify(old), "toy.json", spec)).toEqual(old);
