@@ -9,6 +9,7 @@ import { sideName } from "../contract/sides";
 import type { Events, SessionEvents } from "./events";
 import { type Lineup, playerNames } from "./player_names";
 
+const RUNNING: readonly Status[] = ["starting", "training", "stopping"]; // what can stop: after a load nothing ran
 export const CAPACITY = 200; // lines
 const SHARED_MS = 60_000; // swaps within this share a line, and so do champions; it moves up: else a log of goals would be a log of swaps
 
@@ -73,7 +74,7 @@ export class Journal {
     if (status !== "training") this.restingVersion = version;
     if (status === before || before === null) return;
     if (status === "training") this.add("training", from > 0 ? `Training resumed from v${from}.` : "Training started.");
-    else if (status === "stopped") this.add("training", `Training stopped at v${version}.`);
+    else if (status === "stopped" && RUNNING.includes(before)) this.add("training", `Training stopped at v${version}.`);
     else if (status === "idle") this.add("training", "Training was reset to the untrained v0.");
     else if (status === "error") this.warning(text || "Training stopped because of an error.");
   }

@@ -58,6 +58,11 @@ describe("Journal", () => {
     expect(texts()).toEqual(["Training was reset to the untrained v0.", "No memory.", "Training resumed from v12.", "Training stopped at v12."]);
   });
 
+  it("says nothing of a stop where a policy was loaded and nothing had run", () => {
+    for (const status of ["idle", "stopped", "error", "stopped"] as const) journal.training(status, 12, "no memory");
+    expect(texts()).toEqual(["No memory."]);
+  });
+
   it("says that the kernel is gone, and nothing false once it is back", () => {
     journal.training("stopped", 12, "");
     journal.training("disconnected", 12, "");
