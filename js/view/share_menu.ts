@@ -86,7 +86,7 @@ export function buildShare(
   const file = picker("policy-file", ".dshq", (chosen) => loadPolicy(session, chosen));
   const recorded = picker("replay-file", ".json", (chosen) => session.replay.load(chosen));
 
-  const save = entry("save-policy", "save", SAVE, async () => done(`${await savePolicy(session, signal)}, the version that plays now`));
+  const save = entry("save-policy", "save", SAVE, async () => done(`${await savePolicy(session, signal)}, the newest version`));
   const load = entry("load-policy", "open", LOAD, () => file.click());
   const replay = entry("save-replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();

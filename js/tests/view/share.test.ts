@@ -76,7 +76,7 @@ describe("the Share menu", () => {
     answerFile(model, "ball-v26.dshq");
     await settle();
     expect(one(".share-menu").hidden).toBe(true);
-    expect(one(".saved").textContent).toBe("Saved ball-v26.dshq, the version that plays now.");
+    expect(one(".saved").textContent).toBe("Saved ball-v26.dshq, the newest version.");
     end();
   });
 
