@@ -114,6 +114,15 @@ class RunControl:
             self.processes.stop(patience)
         return False
 
+    def begin_again(self, autosave: Callable[[], Path]) -> bool:
+        """Let a run that is going begin once more from where it is: with the same end, and paused if it is. Whether one
+        was going.
+        """
+        going, held = self._status.going, self._status.held
+        if going and self.stop(autosave):
+            self._begin(held=held)
+        return going
+
     def abandon(self) -> None:
         """Ask the processes to stop and ignore their messages from now on. Returns at once."""
         self._start_again, self._asked = False, 0

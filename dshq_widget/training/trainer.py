@@ -317,6 +317,15 @@ class Trainer(Readings, Callbacks):
         if stopped:
             self._notify()
 
+    def begin_again(self) -> None:
+        """Give training that runs what takes effect at the next start, at once. It goes on from where it is: paused if
+        it is, until solved if that was asked for. Without training nothing happens.
+        """
+        with self._lock:
+            going = self._control.begin_again(self._files.autosave)
+        if going:
+            self._notify()
+
     @property
     def kept(self) -> tuple[Path, ...]:
         """Files of what was learned before a setting asked for a new network, oldest first."""

@@ -130,9 +130,7 @@ class Commands:
 
     def _pay(self, content: Content) -> None:
         self._pay_for(page_protocol.line(content.get("line")))
-        if self._trainer.status in ("starting", "training"):  # at once: the learner begins again with it
-            self._trainer.stop()
-            self._trainer.start()
+        self._trainer.begin_again()
 
     def _drill_scene(self, content: Content) -> None:
         self._trainer.add_scene(page_protocol.scene(content, self._trainer.drill.rules_hash))

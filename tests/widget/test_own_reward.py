@@ -71,6 +71,17 @@ def test_training_goes_on_with_it_and_without_it():
         assert t.metrics["updates"] == 4 and t.config.reward_weights == {}
 
 
+@pytest.mark.usefixtures("learners_in_threads")
+def test_a_paused_training_stays_paused_and_keeps_its_end(make):
+    w = make("cartpole", **SMALL)
+    w._trainer.start(until_solved=True)
+    w.pause_training()
+    until(lambda: w._trainer.metrics or w._trainer.status == "training")
+    w._inbox.take_message({"type": "PAY_FOR", "line": "0.25"}, [])
+    until(lambda: w._trainer.status == "training" and "own_reward" in str(w._trainer.drill.spec.terms))
+    assert w._trainer.paused and w._trainer._control._until_solved
+
+
 def test_the_page_asks_is_answered_and_gets_the_rules(make):
     w = make(Walk)
     before = w.drill
