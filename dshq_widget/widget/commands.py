@@ -212,7 +212,11 @@ class Commands:
             finally:
                 self._making.release()
 
-        threading.Thread(target=work_and_leave, name="dshq-answer", daemon=True).start()
+        try:
+            threading.Thread(target=work_and_leave, name="dshq-answer", daemon=True).start()
+        except BaseException:  # no thread is free for it: the next one may find one
+            self._making.release()
+            raise
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -183,7 +183,10 @@ class Quota:
         """Submit on a separate thread; the trait's `sent` shows progress, and `done` is called when it changes."""
         if self._sent["state"] != "sending":
             self._report(done, "sending", "")
-            threading.Thread(target=self._submit, args=(done,), name="dshq-submit", daemon=True).start()
+            try:
+                threading.Thread(target=self._submit, args=(done,), name="dshq-submit", daemon=True).start()
+            except RuntimeError as error:
+                self._report(done, "failed", str(error))
 
     def _submit(self, done: Callable[[], None]) -> None:
         try:

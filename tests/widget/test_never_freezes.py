@@ -126,6 +126,24 @@ def test_a_page_cannot_ask_for_any_number_of_things_at_once(open_widget, monkeyp
     until(lambda: len(made()) == MOST_AT_ONCE + 1)
 
 
+def test_a_thread_that_cannot_start_holds_nothing(open_widget, monkeypatch):
+    widget, told = open_widget, []
+
+    class NoThread(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as machine:
+        machine.setattr(threading, "Thread", NoThread)
+        for _ in range(2 * MOST_AT_ONCE):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                widget._commands.beside("a thing", told.append, "never")
+        widget._quota.submit_beside(lambda: None)
+    assert widget._quota._sent == {"state": "failed", "text": "can't start new thread"}
+    widget._commands.beside("a thing", told.append, "done")
+    until(lambda: told)
+
+
 def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monkeypatch):
     widget = open_widget
 
