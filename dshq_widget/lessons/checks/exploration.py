@@ -12,6 +12,8 @@ from dshq_widget.lessons.checks.slips import first_wrong, runs_away
 
 DONE = "your learner tries what it does not know yet, and it can stop trying."
 
+CLOSE = 1e-6
+"""How far one number may be off: single precision is fine."""
 TRIES = 3000
 """Draws behind each share; a share of .25 is then known to about .02."""
 
@@ -121,27 +123,27 @@ def _promise(promise: Callable[..., Any]) -> str | None:
     answer = float(answer)
     if end is None:
         return "Where `over` is true `promise` returns nothing: nothing follows the end, but what was paid counts."
-    if abs(answer - 0.1) < 1e-9:
+    if abs(answer - 0.1) < CLOSE:
         return "That is the pay alone. The next room promises something as well: add gamma times its best."
-    if abs(answer - (0.1 + 0.9 * 0.5)) < 1e-9:
+    if abs(answer - (0.1 + 0.9 * 0.5)) < CLOSE:
         return "The bonus of the next room is missing. Add it to each value there, and take the best of the sums."
-    if abs(answer - (0.1 + 0.9 * 0.6)) < 1e-9:
+    if abs(answer - (0.1 + 0.9 * 0.6)) < CLOSE:
         return "You take the best value and then its bonus. Take the best of value plus bonus."
-    if abs(answer - (0.1 + 0.9 * 1.5)) < 1e-9:
+    if abs(answer - (0.1 + 0.9 * 1.5)) < CLOSE:
         return "The best value and the best bonus belong to different actions. Add first, then take the best."
-    if abs(answer - (0.1 + 1.2)) < 1e-9:
+    if abs(answer - (0.1 + 1.2)) < CLOSE:
         return "What comes a move later counts gamma as much."
-    if abs(answer - 0.9 * (0.1 + 1.2)) < 1e-9:
+    if abs(answer - 0.9 * (0.1 + 1.2)) < CLOSE:
         return "What is paid now counts in full; only what the next room promises is discounted."
-    if abs(answer - wanted) > 1e-9:
+    if abs(answer - wanted) > CLOSE:
         return (
             "Paid 0.1, values [0.5, 0.2] tried [9, 0] times, size 1 and gamma 0.9 should give "
             f"{wanted:.3f}; yours gives {answer:.3f}."
         )
-    if abs(float(end) - 0.1) > 1e-9:
+    if abs(float(end) - 0.1) > CLOSE:
         return "Nothing follows the end: where `over` is true, only the pay counts."
     other = 2.0 + 0.5 * max(1.0 + 0.25, 0.0 + 0.5)
-    if abs(float(promise(2.0, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 0.5, False)) - other) > 1e-9:
+    if abs(float(promise(2.0, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 0.5, False)) - other) > CLOSE:
         return "Right for a size of 1 and a gamma of 0.9, wrong for others: is one of them written into it?"
     return None
 

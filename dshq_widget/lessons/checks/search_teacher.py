@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from dshq_widget.lessons.checks.slips import first_wrong
 
 DONE = "this is how a policy learns from search: the weights of futures are its targets."
+CLOSE = 1e-6
+"""How far one number may be off: single precision is fine."""
 
 
 def missing(
@@ -34,11 +36,11 @@ def _target(target: Callable[..., Any]) -> str | None:
             return "`target` returns nothing: end it with `return` and the number."
         if np.shape(answer) != ():
             return f"`target` gives one number, the weight behind action 1; got shape {np.shape(answer)}."
-        if abs(float(answer) - wanted) < 1e-9:
+        if abs(float(answer) - wanted) < CLOSE:
             continue
-        if abs(float(answer) - shares[first == 0].sum()) < 1e-9:
+        if abs(float(answer) - shares[first == 0].sum()) < CLOSE:
             return "That is the weight behind action 0; give that behind action 1."
-        if abs(float(answer) - np.mean(first)) < 1e-9:
+        if abs(float(answer) - np.mean(first)) < CLOSE:
             return "That counts the futures. Add up their weights."
         return (
             f"Futures that begin with {first.tolist()} and weigh {shares.tolist()} give {wanted:.2f}; yours gives "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,12 +38,12 @@ def missing(expected: Callable[..., Any], update: Callable[..., Any]) -> list[st
     found = []
     for rating, other, points, k in ((1000.0, 1000.0, 1.0, 32.0), (1400.0, 1000.0, 0.5, 32.0), (900.0, 1500.0, 1, 8)):
         answer, wanted = float(update(rating, other, points, k)), rating + k * (points - reference(rating, other))
-        if abs(answer - wanted) >= TOLERANCE:
+        if not math.isclose(answer, wanted, rel_tol=TOLERANCE):
             found = [
                 f"`update({rating:g}, {other:g}, {points:g}, k={k:g})` should be {wanted:.2f}; yours is {answer:.2f}. "
                 "A rating moves by `k` times (points won minus points expected)."
             ]
             break
-    if not found and abs(float(update(1000.0, 1000.0, 1.0)) - 1016.0) >= TOLERANCE:
+    if not found and not math.isclose(float(update(1000.0, 1000.0, 1.0)), 1016.0, rel_tol=TOLERANCE):
         found = ["Without a `k` it should be 32: two equals meet, and the winner gets 16."]
     return found

@@ -177,6 +177,7 @@ ATTEMPTS = {
         },
         {
             "by hand": both(lambda counts, size: [size / (count + 1) for count in counts], by_hand),
+            "single precision": both(bonus, lambda *given: np.float32(promise(*given))),
             "powers": both(lambda counts, size: size * (1 + counts) ** -1.0, promise),
         },
     ),

@@ -46,6 +46,13 @@ ATTEMPTS = {
             "nothing is returned": (lambda rating, other: None, update),
             "nothing is returned by update": (expected, lambda rating, other, points, k=32: None),
         },
-        {"the logistic function": (by_logistic, update), "powers, and the signs turned": (by_powers, other_way)},
+        {
+            "the logistic function": (by_logistic, update),
+            "powers, and the signs turned": (by_powers, other_way),
+            "single precision": (
+                lambda *given: np.float32(expected(*given)),
+                lambda *given, **named: np.float32(update(*given, **named)),
+            ),
+        },
     )
 }
