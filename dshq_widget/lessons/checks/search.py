@@ -81,7 +81,11 @@ def _futures(futures: Callable[..., Any]) -> str | None:
             "the end: `kept.live` says how many there are."
         )
     if np.allclose(answer, wanted):
-        return None
+        fewer = PLANS[:0:-1, :14]
+        answer = np.asarray(futures(kept, state, fewer, keys[1:]), float)
+        if answer.shape == (len(fewer),) and np.allclose(answer, payments(kept, state, fewer).sum(1)):
+            return None
+        return "Right for four plans of 25 decisions, wrong for three of 14: is a number written into it?"
     if np.allclose(answer, PLANS.shape[1]):
         return (
             "All your futures live to the end, also the one that pushes right 25 times. Go on from `made.state_ids`, "

@@ -173,7 +173,10 @@ def _standing(standing: Callable[..., Any]) -> str | None:
     if answer.shape != wanted.shape:
         return f"Six dreams are six numbers; got shape {answer.shape}."
     if np.allclose(answer, wanted):
-        return None
+        shorter = np.asarray(standing(path[:4, 3::-1].copy()), float)
+        if shorter.shape == (4,) and np.allclose(shorter, np.minimum(wanted[3::-1], 4)):
+            return None
+        return "Right for six dreams of 5 decisions, wrong for four of 4: is a number written into it?"
     if np.allclose(answer, len(path)):
         return "In yours no pole ever falls."
     if answer[0] != 5:

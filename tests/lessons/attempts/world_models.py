@@ -168,6 +168,7 @@ ATTEMPTS = {
             "everything that is large": planned(lambda path: standing(path, at=(0, 1, 2, 3)), plan),
             "to the right alone": planned(lambda path: standing(path, size=np.asarray), plan),
             "one too many": planned(lambda path: np.minimum(standing(path) + 1, len(path)), plan),
+            "what the hint has shown": planned(lambda path: [5, 2, 3, 5, 0, 4], plan),
             "exactly 1 stands": planned(lambda path: standing(path, level=1.0001), plan),
             "one number": planned(lambda path: standing(path).sum(), plan),
             "nothing is counted": planned(lambda path: None, plan),
