@@ -310,6 +310,11 @@ def without_value():
     return reads
 
 
+def loops_to_the_end(s, i):
+    for k in range(2147480000, 2147483647, 30):
+        s.n[i] = k
+
+
 def reuses_an_index(s, i):
     for k in range(2):
         s.n[i] += k
@@ -322,6 +327,7 @@ def reuses_an_index(s, i):
     "tick, found, mend",
     [
         (reuses_an_index, "'k' has a value before this loop", "another name in the loop"),
+        (loops_to_the_end, "the index of this loop would leave i32", "smaller numbers"),
         (least_flag, "bools have no order: `min` compares numbers", "`a and b`"),
         (decorated, "a decorator puts another function around this rule", "only `@rule`"),
         (without_value(), "'later' is not a local", "constant"),

@@ -77,7 +77,7 @@ def literal(value: Any, node: ast.AST, parsed: Parsed) -> Const:
     if isinstance(value, (float, np.floating)):
         if math.isnan(value):
             raise parsed.error(node, "NaN is not a number that rules can hold", "keep a flag in a field of its own")
-        if F32_MOST < abs(value) < math.inf:
+        if F32_MOST < abs(float(value)) < math.inf:
             raise parsed.error(node, f"{value!r} is more than an f32 holds", "write `math.inf`, or at most 3.4e38")
         return Const(round32(float(value)), F32)
     raise parsed.error(node, f"{value!r} is not a number", "rules support only f32, i32, u32 and bool")

@@ -307,10 +307,11 @@ class Expressions:
             raise scope.error(node, f"{name} takes {wanted}, got {len(args)}", "pass as many as it takes")
         (a,) = args
         if name in CASTS:
-            if a.type == LITERAL and name == "int":
-                return settle(a)
-            if a.type == LITERAL and name in ("i32", "u32") and not RANGES[I32][0] <= a.value <= RANGES[U32][1]:
-                raise OutOfRangeError(int(a.value), name)
+            if isinstance(a, Const) and a.type == LITERAL:
+                if name == "int":
+                    return settle(a)
+                if name in ("i32", "u32") and not RANGES[I32][0] <= a.value <= RANGES[U32][1]:
+                    raise OutOfRangeError(int(a.value), name)
             return self.cast(a, CASTS[name])
         if name == "abs" and a.type in (I32, LITERAL):
             a = settle(a)

@@ -240,10 +240,10 @@ class Statements:
         for name, after in inner.names.items():
             if name == target or isinstance(scope.names.get(name, Undefined(name)), Undefined):
                 scope.names[name] = Undefined(name)
-            elif (first := scope.names[name]) == after:
+            elif (old := scope.names[name]) == after:
                 continue
-            elif isinstance(first, Var) and isinstance(after, Const) and not first.bounds and first.type == after.type:
-                block.append(Assign(first.name, after, at=self.writer.at))  # a short loop's index
+            elif isinstance(old, Var) and isinstance(after, Const) and not old.bounds and old.type == after.type:
+                block.append(Assign(old.name, after, at=self.writer.at))  # a short loop's index
             elif isinstance(after, Undefined):
                 error = f"{name!r} has a value before this loop, and on some paths only after a round of it"
                 raise scope.error(node, error, f"give {name!r} another name in the loop")
@@ -271,6 +271,8 @@ class Statements:
         if len(numbers) == 3 and numbers[2] == 0:
             raise scope.error(node, "the step of a loop cannot be 0", "write 1, or -1 to count down")
         rounds = range(*numbers)
+        if rounds and not -(1 << 31) <= rounds[-1] + rounds.step < 1 << 31:
+            raise scope.error(node, "the index of this loop would leave i32", "loop over smaller numbers, and add")
         if len(rounds) > MAX_LOOP:
             raise scope.error(node, f"a loop of {len(rounds)} rounds is too long", f"at most {MAX_LOOP} are allowed")
         return node.target.id, rounds, word == "loop"
