@@ -10,6 +10,7 @@ from typing import Any
 EXPECTED = (ValueError, TypeError, RuntimeError, OSError)
 """What a step may raise with a sentence for a person. Anything else is logged with its traceback."""
 MOST_LOGGED = 20
+"""Sentences that are remembered as logged, of each kind of error. A page makes sentences without end, but no kinds."""
 
 log = logging.getLogger("dshq_widget")
 
@@ -20,7 +21,7 @@ class Fence:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._failing: set[str] = set()
-        self._logged: set[tuple[str, str]] = set()
+        self._logged: dict[type[Exception], set[tuple[str, str]]] = {}
 
     def step(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
         """Call one step of a loop; whether it succeeded. One that fails again and again is told once, until it succeeds
@@ -53,8 +54,9 @@ class Fence:
 
     def _log_and_say(self, what: str, error: Exception, tell: bool) -> None:
         text = sentence(error)
-        if (what, text) not in self._logged and len(self._logged) < MOST_LOGGED:
-            self._logged.add((what, text))
+        logged = self._logged.setdefault(type(error), set())
+        if (what, text) not in logged and len(logged) < MOST_LOGGED:
+            logged.add((what, text))
             trace = None if isinstance(error, EXPECTED) else error
             log.warning("%s failed: %s", what, text, exc_info=trace)
         if tell:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dshq_widget.widget.fence import Fence, sentence
+from dshq_widget.widget.fence import MOST_LOGGED, Fence, sentence
 
 
 class Mute(Exception):
@@ -36,3 +36,13 @@ def test_nor_does_one_while_it_is_said(how: str, error: Exception):
     fence = Fence(lambda _: fails(error))
     assert getattr(fence, how)("a move", fails, ZeroDivisionError("x")) is False
     assert getattr(fence, how)("a move", lambda: None) is True
+
+
+def test_many_errors_of_one_kind_do_not_silence_another(caplog):
+    fence = Fence(lambda _: None)
+    for k in range(3 * MOST_LOGGED):
+        fence.command("a message", fails, ValueError(f"wanted a number, got {k}"))
+    assert len(caplog.records) == MOST_LOGGED, "a page cannot fill the log"
+    for _ in range(2):
+        fence.step("a step", fails, ZeroDivisionError("division by zero"))
+    assert len(caplog.records) == MOST_LOGGED + 1 and caplog.records[-1].exc_info
