@@ -44,6 +44,7 @@ export class Session {
   private readonly hosted: ShowLink;
   private readonly snapshots: Snapshots;
   private readonly reports: Reports;
+  private over = false;
   private views = 0;
   private hiddenAt = Number.POSITIVE_INFINITY; // ms, when the page was hidden
 
@@ -101,8 +102,9 @@ export class Session {
   /** Ends the show and every listener. */
   dispose(): void {
     this.snapshots.flush();
-    this.post({ type: "DISPOSE", id: this.id });
     this.ending.abort();
+    this.post({ type: "DISPOSE", id: this.id });
+    this.over = true;
   }
 
   // ---- what the panels read
@@ -240,9 +242,9 @@ export class Session {
     return this.views++;
   }
 
-  /** In order, as soon as there is a host. */
+  /** In order, as soon as there is a host. After the show's end nothing goes there: it would begin another one that nobody ends. */
   post(message: ToWorker, transfer: Transferable[] = []): void {
-    void this.host.then((host) => host.post(message, transfer));
+    if (!this.over) void this.host.then((host) => host.post(message, transfer));
   }
 
   private beginDrill(saved: SavedSnapshot | null): void {

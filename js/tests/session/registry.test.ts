@@ -33,3 +33,14 @@ it("says which thread draws with what", async () => {
   const { thread, renderer, reason } = await registry().host;
   expect({ thread, renderer, reason }).toEqual({ thread: "worker", renderer: "webgpu", reason: "" });
 });
+
+it("hands the worker nothing more of a session that is over", async () => {
+  const session = new Session(new FakeModel());
+  await settle();
+  session.dispose();
+  session.setShow({ mode: "sandbox" });
+  session.skipToGoal();
+  await settle();
+  const received = FakeWorker.all[0]!.received.filter(({ id }) => id === session.id);
+  expect(received.at(-1)).toEqual({ type: "DISPOSE", id: session.id });
+});
