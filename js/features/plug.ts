@@ -66,7 +66,7 @@ export interface MatchPart {
   /** Does what a message says; null: it is not its own, true: the page is to be told at once what came of it, as `report` does. */
   receive?(message: ToWorker): boolean | null;
   /** The match has taken a policy, which is going to play. */
-  policyCame?(policy: Policy): void;
+  policyCame?(policy: Policy, replaces: boolean): void;
   /** Tells the page what is new; after each STATE. */
   report?(): void;
   /** The same after each frame: what cannot wait. */

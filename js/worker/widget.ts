@@ -271,8 +271,8 @@ export class Widget {
     return false;
   }
 
-  private setPolicy(show: Show, policy: Policy, replaces?: boolean): void {
+  private setPolicy(show: Show, policy: Policy, replaces = false): void {
     show.setPolicy(policy, replaces);
-    for (const part of this.parts) part.policyCame?.(policy);
+    for (const part of this.parts) part.policyCame?.(policy, replaces);
   }
 }

@@ -27,8 +27,8 @@ export class EarlierVersion implements Substitute {
   }
 
   /** A policy that is going to play. */
-  add(policy: Policy): void {
-    this.archive.add(policy);
+  add(policy: Policy, replaces = false): void {
+    this.archive.add(policy, replaces);
   }
 
   /** Throws an Error for a number of versions that cannot be meant. */

@@ -18,9 +18,9 @@ export class PolicyArchive {
     return this.kept.map(({ version }) => version);
   }
 
-  /** Keeps one more. A version that is no later than what is kept means that training went back: what came after it is forgotten. */
-  add(policy: Policy): void {
-    const earlier = this.kept.filter(({ version }) => version < policy.version);
+  /** Keeps one more. A version that is no later than what is kept means that training went back: what came after it is forgotten. One that `replaces` them is of another run. */
+  add(policy: Policy, replaces = false): void {
+    const earlier = replaces ? [] : this.kept.filter(({ version }) => version < policy.version);
     this.kept = earlier.some(({ layers }) => layers.join() !== policy.layers.join()) ? [policy] : [...earlier, policy];
     const room = Math.max(FEWEST, Math.floor(this.mostBytes / bytesOf(policy)));
     while (this.kept.length > room) this.kept.splice(this.superfluous(), 1);

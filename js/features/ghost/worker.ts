@@ -18,5 +18,5 @@ function begin({ show, post }: LiveMatch): MatchPart {
     const news = substitute.advance();
     if (news) post({ type: "PAST", ...news });
   };
-  return { substitute, receive, report, policyCame: (policy: Policy) => substitute.add(policy) };
+  return { substitute, receive, report, policyCame: (policy: Policy, replaces: boolean) => substitute.add(policy, replaces) };
 }

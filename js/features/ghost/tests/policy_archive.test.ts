@@ -18,6 +18,13 @@ describe("Archive", () => {
     expect(filled([0, 7, 14]).versions).toEqual([0, 7, 14]);
   });
 
+  it("begins anew with another run, also with a later version of it", () => {
+    const archive = filled([0, 7, 14]);
+    archive.add(newPolicy(1225), true);
+    archive.add(newPolicy(1226));
+    expect(archive.versions).toEqual([1225, 1226]);
+  });
+
   it("stays within its bytes, and keeps the first and the newest however long it goes on", () => {
     const archive = new PolicyArchive(20 * BYTES);
     for (let version = 0; version <= 5000; version += 7) {
