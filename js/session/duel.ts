@@ -50,7 +50,8 @@ export class Duel {
   /** A match from the beginning, whatever is played now. */
   start(): void {
     this.enter({ name: "off" });
-    this.ends.setOwnShow({ mode: "human_vs_ai", speed: 1, playing: false, match: this.ends.show.match + 1 });
+    const match = Math.floor(this.ends.show.match) + 1.5; // a number that nobody else's match ever has: to leave it begins another one
+    this.ends.setOwnShow({ mode: "human_vs_ai", speed: 1, playing: false, match });
     this.count(3);
   }
 

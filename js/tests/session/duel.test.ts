@@ -52,7 +52,7 @@ function begin(): void {
 describe("a duel", () => {
   it("counts three, two, one over a fresh match that stands, then lets it run", () => {
     duel.start();
-    expect(session.show).toMatchObject({ mode: "human_vs_ai", speed: 1, playing: false, match: 1 });
+    expect(session.show).toMatchObject({ mode: "human_vs_ai", speed: 1, playing: false, match: 1.5 });
     const seen: unknown[] = [];
     session.events.on("duel", () => seen.push(duel.phase.name === "countdown" ? duel.phase.count : duel.phase.name));
     expect(duel.phase).toEqual({ name: "countdown", count: 3 });
@@ -79,7 +79,7 @@ describe("a duel", () => {
     expect(duel.phase).toMatchObject({ name: "over", goals: [0, 0] });
     duel.start();
     expect(duel.phase).toEqual({ name: "countdown", count: 3 });
-    expect(session.show.match).toBe(2);
+    expect(session.show.match).toBe(2.5);
     vi.advanceTimersByTime(5000);
     session.report({ tick: 10, score: [0, 0], version: 0 });
     session.report({ tick: 20, score: [5, 0] });

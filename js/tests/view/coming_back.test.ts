@@ -56,6 +56,16 @@ describe("a duel", () => {
     expect([model.get("show").playing, model.saves], "what is chosen is everybody's again").toEqual([false, saves + 1]);
   });
 
+  it("gives way to a match that others began meanwhile", async () => {
+    root.querySelector<HTMLButtonElement>('[data-control="challenge"]')!.click();
+    model.set("show", { ...model.get("show"), match: model.get("show").match + 1 });
+    await settle();
+    const before = worker().of("RESET_SHOW").length;
+    choose("ai_vs_ai");
+    await settle();
+    expect(worker().of("RESET_SHOW"), "the duel's pitch is not everybody's match").toHaveLength(before + 1);
+  });
+
   it("leaves the score of the match that it interrupted", async () => {
     await report([1, 1]);
     model.set("show", { ...model.get("show"), mode: "sandbox" });
