@@ -12,6 +12,7 @@ from torch import nn
 import dshq_widget
 from dshq_kernels.network.layers import Grid, Pairs, Places, written
 from dshq_widget.contract import torch_needed
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import GymPolicy
@@ -113,7 +114,7 @@ def test_two_networks_made_elsewhere_become_one():
 
 
 def apart(*, bandit: bool = False) -> Policy:
-    spec = dshq_widget.compile_drill(dshq_widget.drills.Bandit).spec
+    spec = compiled("bandit").spec
     n_obs, n_actions = (spec.n_obs, spec.n_actions) if bandit else (6, 3)
     actor, critic = chain(n_obs, 8, 8, n_actions), chain(n_obs, 8, 8, 1)
     return Policy.from_torch(actor.state_dict(), critic.state_dict(), metadata={"drill": "bandit"})
@@ -169,7 +170,7 @@ def test_a_file_whose_weights_do_not_fit_is_neither_written_nor_continued_from(t
 
 def test_one_network_is_not_continued_from_as_two(tmp_path):
     """The layers are the same."""
-    spec = dshq_widget.compile_drill(dshq_widget.drills.Bandit).spec
+    spec = compiled("bandit").spec
     one = Policy.from_torch(chain(spec.n_obs, 16, spec.n_actions + 1).state_dict(), metadata={"drill": "bandit"})
     path = dshq_widget.save_policy(one, tmp_path / "one.dshq")
     with pytest.raises(dshq_widget.CheckpointError, match="wants 0 for"):
@@ -229,7 +230,7 @@ def test_without_torch_there_is_a_sentence(monkeypatch):
 
 
 def test_a_policy_made_elsewhere_is_saved_evaluated_and_trained_on(tmp_path):
-    bandit = dshq_widget.compile_drill(dshq_widget.drills.Bandit)
+    bandit = compiled("bandit")
     n_obs, n_actions = bandit.spec.n_obs, bandit.spec.n_actions
     made = Policy.from_torch(
         chain(n_obs, 8, n_actions).state_dict(), chain(n_obs, 8, 1).state_dict(), metadata={"drill": "bandit"}

@@ -13,7 +13,7 @@ from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.export_html import match_of
 from dshq_widget.widget.rivals import Rivals
 from tests.harness.browser.recorded_widget import until
-from tests.widget.test_league_trait import table
+from tests.harness.games.league_rows import table
 
 
 def test_the_ladder_is_offered_and_read_when_it_is_met():
