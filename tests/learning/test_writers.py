@@ -149,6 +149,15 @@ def test_a_line_that_a_killed_learner_began_is_taken_away(tmp_path):
     assert [row["agent_steps"] for row in read_metrics(tmp_path)] == [1, 2]
 
 
+@pytest.mark.parametrize("content", [b"day,weight\r\nMon,71\r\nTue,72", b"one line of notes", b"\xff\0"])
+def test_a_file_of_somebody_else_keeps_every_byte(tmp_path, content):
+    path = tmp_path / "metrics.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="different columns"):
+        Logs(str(tmp_path), SPEC)
+    assert path.read_bytes() == content
+
+
 def test_training_writes_what_it_reports(tmp_path):
     with Trainer("cartpole", log_dir=tmp_path / "run", **SMALL) as trainer:
         trainer.start()

@@ -53,19 +53,21 @@ class CsvFile:
     def __init__(self, path: Path, terms: list[str]) -> None:
         self._names = columns(terms)
         header = [TIME, *map(full_name, self._names)]
-        self._file, found = _opened(path)
+        self._file, found, rest = _opened(path, header)
         if found and sorted(found) != sorted(header) and _without_own(found) == _without_own(header):
             self._file.close()
             _set_aside(path)
-            self._file, found = _opened(path)
+            self._file, found, rest = _opened(path, header)
         if not found:
             try:
+                self._without(rest)
                 self._line(header)
             except OSError:
                 self._file.close()
                 raise
         elif sorted(found) == sorted(header):
             self._names = [flat_name(name) for name in found[1:]]
+            self._without(rest)
         else:
             self._file.close()
             raise ValueError(f"{str(path)!r} has different columns from this training: choose another log_dir")
@@ -73,6 +75,11 @@ class CsvFile:
     def add(self, now: float, row: Mapping[str, float]) -> None:
         """One line."""
         self._line([f"{now:.3f}", *(row.get(name, "") for name in self._names)])
+
+    def _without(self, rest: int) -> None:
+        """Take so many bytes off the end."""
+        if rest:
+            self._file.truncate(self._file.seek(0, os.SEEK_END) - rest)
 
     def _line(self, cells: Sequence[object]) -> None:
         text = io.StringIO()
@@ -90,17 +97,18 @@ class CsvFile:
         self._file.close()
 
 
-def _opened(path: Path) -> tuple[io.FileIO, list[str]]:
-    """The file, to be appended to, without a line that somebody did not write to its end; and its header, [] of a new
-    one.
+def _opened(path: Path, header: list[str]) -> tuple[io.FileIO, list[str], int]:
+    """The file, to be appended to; its header, [] of a new one and of one whose writer was killed within `header`; and
+    the bytes at its end that are no whole line, which go once it is certain that the file is ours.
     """
     file = io.FileIO(path, "a+")
     file.seek(0)
     content = file.readall() or b""
     whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        file.truncate(whole)
-    return file, next(csv.reader(io.StringIO(content[:whole].decode("utf-8", "replace"), newline="")), [])
+    if not whole and ",".join(header).encode().startswith(content.rstrip(b"\r")):
+        return file, [], len(content)
+    text = content[: whole or None].decode("utf-8", "replace")
+    return file, next(csv.reader(io.StringIO(text, newline="")), []), len(content) - whole
 
 
 def _without_own(header: list[str]) -> list[str]:
