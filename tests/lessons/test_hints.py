@@ -6,6 +6,7 @@ import torch
 
 from dshq_widget.lessons import check
 from dshq_widget.lessons.checks import policy_gradient
+from dshq_widget.lessons.checks.speed import network_flops
 from tests.lessons.attempts import gate as gates
 from tests.lessons.attempts import ppo as ppos
 from tests.lessons.attempts import world_models as models
@@ -74,6 +75,10 @@ def a_list_by_lines(net, optimiser, rows, loss_of, epochs, batch, chance):
         optimiser.step()
 
 
+def no_number_at_the_end(paid, values, counts, size, gamma, over):
+    return np.nan if over else paid + gamma * np.max(values + size / (counts + 1))
+
+
 @pytest.mark.parametrize(
     ("lesson", "answer", "told"),
     [
@@ -89,6 +94,10 @@ def a_list_by_lines(net, optimiser, rows, loss_of, epochs, batch, chance):
         ("ppo", ppos.ATTEMPTS["the whole loss"].wrong["a column"], "`[:, 0]`"),
         ("world-models", models.planned(models.standing, models.longest), "one of them alone is luck"),
         ("gate", gates.numbers(gates.expected, one_signal), "np.where(capacity > 0"),
+        ("gate", {"survival": lambda *_: np.nan}, "yours says nan"),
+        ("exploration", {"promise": lambda *_: np.nan}, "yours gives nan"),
+        ("exploration", {"promise": no_number_at_the_end}, "Nothing follows the end"),
+        ("speed", {"flops": network_flops, "floor": lambda *_: (np.nan, "memory")}, "yours is nan s"),
         ("gate", gates.taught(gates.training_rewards, repeats_lost), "np.add.at"),
     ],
 )

@@ -135,15 +135,15 @@ def _promise(promise: Callable[..., Any]) -> str | None:
         return "What comes a move later counts gamma as much."
     if abs(answer - 0.9 * (0.1 + 1.2)) < CLOSE:
         return "What is paid now counts in full; only what the next room promises is discounted."
-    if abs(answer - wanted) > CLOSE:
+    if not abs(answer - wanted) <= CLOSE:  # nor what is no number
         return (
             "Paid 0.1, values [0.5, 0.2] tried [9, 0] times, size 1 and gamma 0.9 should give "
             f"{wanted:.3f}; yours gives {answer:.3f}."
         )
-    if abs(float(end) - 0.1) > CLOSE:
+    if not abs(float(end) - 0.1) <= CLOSE:
         return "Nothing follows the end: where `over` is true, only the pay counts."
     other = 2.0 + 0.5 * max(1.0 + 0.25, 0.0 + 0.5)
-    if abs(float(promise(2.0, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 0.5, False)) - other) > CLOSE:
+    if not abs(float(promise(2.0, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 0.5, False)) - other) <= CLOSE:
         return "Right for a size of 1 and a gamma of 0.9, wrong for others: is one of them written into it?"
     return None
 

@@ -61,7 +61,7 @@ def _survival(survival: Callable[..., Any]) -> str | None:
             return "`survival` returns nothing: end it with `return` and the probability."
         if np.shape(answer) != ():
             return f"`survival` gives one number; got shape {np.shape(answer)}."
-        if abs(float(answer) - wanted) > 1e-6:
+        if not abs(float(answer) - wanted) <= 1e-6:
             return f"With {what} the parasite lives with probability {wanted:.3f}; yours says {float(answer):.3f}."
     return None
 

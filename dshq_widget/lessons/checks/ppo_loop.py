@@ -248,7 +248,7 @@ def _held(update: Callable[..., Any]) -> list[str]:
 
     update(net, torch.optim.SGD(net.parameters(), lr=1.0), rows, loss_of, 1, BATCH, torch.Generator())
     moved = float(net.weight.detach())
-    if abs(moved - 0.5) > 1e-3:
+    if not abs(moved - 0.5) <= 1e-3:
         return [
             f"Slopes of length 100 moved the weight by {moved:.3g}; held to 0.5 they move it by 0.5. "
             "`nn.utils.clip_grad_norm_(net.parameters(), 0.5)` stands between `.backward()` and `.step()`."

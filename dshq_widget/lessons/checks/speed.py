@@ -54,7 +54,7 @@ def missing(flops: Callable[..., Any], floor: Callable[..., Any]) -> list[str]:
                 "`floor` adds the two times. A processor moves memory while it calculates, so only the longer one "
                 "is a floor: `max`."
             ]
-        if abs(float(seconds) - least) > TOLERANCE * least:
+        if not abs(float(seconds) - least) <= TOLERANCE * least:
             return [f"`floor({text})` should be {least:.3g} s; yours is {float(seconds):.3g} s."]
         if binds != binding:
             return [f"`floor({text})` has the time right, but what binds there is {binding!r}, not {binds!r}."]
