@@ -35,6 +35,8 @@ COOKIE = "dshq-league"
 COOKIE_DAYS = 30
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
+LONGEST_LENGTH = 18
+"""Digits of a Content-Length that is read: Python refuses to read thousands."""
 RETRY_SECONDS = 30
 """After which a program may ask again where the database could not be used."""
 UNAVAILABLE = (
@@ -181,6 +183,10 @@ class Page(web.RequestHandler):
         if isinstance(error, Unavailable):
             self.set_header("Retry-After", str(RETRY_SECONDS))
             self.current_user, text = None, UNAVAILABLE  # who it is stands in the database, too
+        try:
+            self.current_user  # noqa: B018  whom the page names
+        except Unavailable:
+            self.current_user = None
         text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
             status_code, ""
         )
@@ -252,8 +258,8 @@ class Submit(Home):
             self.set_header("Retry-After", str(math.ceil(wait)))
             raise web.HTTPError(429, reason=f"Too many uploads in one minute: try again in {math.ceil(wait)} s")
         length = self.request.headers.get("Content-Length", "")
-        if not length.isdigit():
-            raise web.HTTPError(411, reason="The Content-Length header is missing")
+        if not length.isdigit() or len(length) > LONGEST_LENGTH:
+            raise web.HTTPError(411, reason="The Content-Length header is missing, or no number of bytes")
         if int(length) > MAX_UPLOAD_BYTES:
             raise web.HTTPError(
                 413,
@@ -319,7 +325,10 @@ class Submit(Home):
         if not kind.startswith("multipart/form-data"):
             return bytes(self.body)
         files: dict[str, list[httputil.HTTPFile]] = {}
-        httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
+        try:
+            httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
+        except httputil.HTTPInputError:
+            raise LeagueError("this is no whole form of the league: choose a .dshq file and send it again") from None
         if not files.get("policy"):
             raise LeagueError("no file was sent: choose a .dshq file first")
         return files["policy"][0].body

@@ -395,6 +395,20 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
     assert send(service, store.issue_token("bob"), policy_bytes(1))[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("; boundary=x", b"cut off"), ("", b"of no parts"), ("; boundary=x", b"--x\r\n\xff: a\r\n\r\nbody\r\n--x--\r\n")],
+)
+def test_a_form_that_cannot_be_read_is_no_error_of_the_league(service: Service, store: Store, caplog, kind, body):
+    status, answer = send(service, store.issue_token("ada"), body, Content_Type=f"multipart/form-data{kind}")
+    assert status == 422 and "no whole form" in answer["error"] and "Traceback" not in caplog.text
+
+
+def test_a_length_of_thousands_of_digits_is_no_error_of_the_league(service: Service, store: Store, caplog):
+    status, answer = send(service, store.issue_token("ada"), b"", Content_Length="9" * 5000)
+    assert status == 411 and "no number of bytes" in answer["error"] and "Traceback" not in caplog.text
+
+
 def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, capsys):
     token = store.issue_token("ada")
     path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
