@@ -34,6 +34,10 @@ MOST_BLOCKS = 32
 MOST_SUBMISSIONS, MOST_SHOWN = 1000, 200
 """Of an account: for a round, and on its page, which one thread draws for everybody."""
 SECRET_BYTES = 16
+MOST_THREADS = 34
+"""That use a database at once: asyncio's, the event loop's and the referee's. Each has a connection of its own, or
+those that wait for another writer would leave none to the thread that answers everybody.
+"""
 
 metadata = sql.MetaData()
 """The tables. Who changes one adds a migration (migrations.py), a database of the release before to the tests, and a
@@ -169,7 +173,7 @@ class Store:
 
     def __init__(self, url: str, create: bool = True) -> None:
         try:
-            self.engine = sql.create_engine(url)
+            self.engine = _engine(url)
             if create:
                 _create_private(self.engine.url)
             elif _is_missing(self.engine.url):
@@ -551,6 +555,15 @@ class Store:
             )
             newest = query.where(accounts.c.name == name).order_by(submissions.c.id.desc())
             return list(db.execute(newest.limit(MOST_SHOWN)))
+
+
+def _engine(url: str) -> sql.Engine:
+    """Raises what SQLAlchemy does."""
+    engine = sql.create_engine(url)
+    if not isinstance(engine.pool, sql.QueuePool):  # of SQLite in memory, which is one connection
+        return engine
+    engine.dispose()
+    return sql.create_engine(url, max_overflow=MOST_THREADS - engine.pool.size())
 
 
 def _is_missing(url: sql.URL) -> bool:

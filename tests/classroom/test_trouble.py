@@ -1,5 +1,6 @@
 """A league whose database cannot be used for a while, and one that meets the same problem again and again."""
 
+import contextlib
 import gzip
 import json
 import sqlite3
@@ -89,6 +90,31 @@ def test_a_database_that_is_away_is_said_on_every_page(tmp_path: Path):
         for path in ("/", "/student", "/round/1", "/login"):
             status, _, text = ada.ask("GET", path)
             assert status == 503 and "cannot use its database now" in text, path
+    store.close_connections()
+
+
+def test_another_error_of_a_page_is_said_without_the_database(tmp_path: Path, caplog):
+    store = impatient(tmp_path)
+    with Service(store) as service:
+        ada = Person(service.port).log_in(store.issue_token("ada"))
+
+        def away(*_) -> None:
+            raise sqlite3.OperationalError("server closed the connection unexpectedly")
+
+        event.listen(store.engine, "do_connect", lambda *given: away())
+        store.engine.dispose()
+        status, _, text = ada.ask("GET", "/nowhere")
+        assert status == 404 and "Page not found" in text and "Traceback" not in caplog.text
+    store.close_connections()
+
+
+def test_those_who_wait_for_another_program_leave_a_connection_to_those_who_read(tmp_path: Path):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    store.engine.pool._timeout = 0.1  # of waiting for a connection
+    with contextlib.ExitStack() as waiting:
+        for _ in range(32):  # as many threads as asyncio has at most, in the middle of something
+            waiting.enter_context(store.engine.connect())
+        assert store.whose("x") is None
     store.close_connections()
 
 
