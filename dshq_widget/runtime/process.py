@@ -39,6 +39,8 @@ WAITING_BYTES = 1 << 20
 """Commands that may wait for the main loop; what comes then stays with the parent, which counts it."""
 FLUSH_SECONDS = 2.0
 ORPHANED = 3  # exit status
+FINISHED = 86
+"""The exit status of a role that has returned. Not 0: somebody else's code may end the process with that."""
 
 
 class Channel:
@@ -129,7 +131,7 @@ class Channel:
 
 
 def main(role: str, parent: int) -> int:
-    """Runs one role to its end and returns the exit status: 0, or 1 after a FAILED message."""
+    """Runs one role to its end and returns the exit status: FINISHED, or 1 after a FAILED message."""
     processes.ignore_interrupts()
     processes.die_with(parent, ORPHANED)
     priority.step_aside(NICENESS)
@@ -162,7 +164,7 @@ def ended(channel: Channel, work: Callable[[], None]) -> int:
     """
     try:
         work()
-        return 0
+        return FINISHED
     except ElsewhereError as error:
         channel.send({"type": "FAILED", "error": str(error), "traceback": ""})
     except (Exception, SystemExit) as error:

@@ -26,6 +26,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.process import FINISHED
 from dshq_widget.system import processes
 from dshq_widget.system.board import Board
 from dshq_widget.system.pids import used
@@ -60,7 +61,7 @@ class Exit:
     """How one process of a child ended."""
 
     status: int | None
-    """Exit status, negative for a signal; None when it could not be started."""
+    """Exit status, FINISHED when its role returned, negative for a signal; None when it could not be started."""
     expected: bool
     """Whether it was asked to stop, or finished its role."""
     restarting: bool
@@ -191,7 +192,7 @@ class Child:
     def _reap(self, run: _Run) -> None:
         self._supervisor._safely(run.close)
         status, tail = run.process.returncode, run.tail.decode(errors="replace")
-        expected = self._stopping or status == 0
+        expected = self._stopping or status == FINISHED
         error = "" if expected else run.failure.get("error") or _describe(self.role, status, tail)
         self._end(Exit(status, expected, self._may_restart(expected), error, run.failure.get("traceback", ""), tail))
 
@@ -447,7 +448,8 @@ def _describe(role: str, status: int, tail: str) -> str:
         hint = "; a common cause is that the system ran out of memory" if status == KILLED else ""
         return f"{role} was killed by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
-    return f"{role} ended with status {status}: {last[0]}"
+    hint = " before its work was done, as os._exit(0) in somebody's code does" if status == 0 else ""
+    return f"{role} ended with status {status}{hint}: {last[0]}"
 
 
 @functools.cache

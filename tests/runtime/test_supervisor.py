@@ -107,6 +107,15 @@ def test_prints_do_not_disturb_messages_and_are_kept_for_reports(supervisor, ear
     assert end.error == f'{PROBE} ended with status 7: {{"type": "FAILED"}} 2999'
 
 
+def test_a_process_that_somebody_ends_with_status_0_has_not_finished(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    child.send({"type": "EXIT", "status": 0})
+    end = ears.ended()
+    assert (end.status, end.expected) == (0, False)
+    assert end.error.startswith(f"{PROBE} ended with status 0 before its work was done")
+    assert child.join(PATIENCE)
+
+
 def test_an_exception_arrives_as_a_sentence_with_its_traceback(supervisor, ears):
     child = supervisor.start(PROBE, **ears.callbacks)
     child.send({"type": "RAISE", "text": "the ball\nis gone"})
@@ -132,7 +141,7 @@ def test_a_role_ends_well_only_by_returning(error, sentence, traced):
     def fail() -> None:
         raise error
 
-    assert process.ended(channel, fail) == 1 and process.ended(channel, lambda: None) == 0
+    assert process.ended(channel, fail) == 1 and process.ended(channel, lambda: None) == process.FINISHED
     (failed,) = channel.messages
     assert (failed["error"], bool(failed["traceback"])) == (sentence, traced)
 
@@ -250,7 +259,7 @@ def test_what_waits_for_a_busy_child_is_counted_and_no_more_than_that_is_kept(su
     assert child._run._commands.waiting > 2 << 20, "it stays here"
     child.stop(timeout=PATIENCE)
     assert child.join(PATIENCE)
-    assert ears.ended().status == 0, "it hears STOP behind all that, and ends in order"
+    assert ears.ended().status == process.FINISHED, "it hears STOP behind all that, and ends in order"
 
 
 def test_a_stopped_child_is_flagged_and_holds_nobody_up(supervisor, ears):
