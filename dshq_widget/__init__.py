@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from dshq_widget.contract.version import __version__
 
+TYPE_CHECKING = False
+"""As type checkers know it: `typing` itself takes longer than all else here, and the command hears no Ctrl-C before."""
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from dshq_widget import drills
     from dshq_widget.contract.setting import ConfigError
     from dshq_widget.contract.settings import TrainConfig
@@ -108,6 +110,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load the module behind a public name (PEP 562)."""
+    import importlib
+
     if name == "drills":
         return importlib.import_module("dshq_widget.drills")
     if name not in _HOMES:

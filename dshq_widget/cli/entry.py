@@ -1,11 +1,10 @@
 """Where the command `dshq` begins: it hears Ctrl-C and SIGTERM before anything else is imported, which takes a second.
-Once the verbs are there, interrupts.py hears them.
+Once the verbs are there, interrupts.py hears them. A signal that comes before this is Python's own affair, so this
+module and the packages above it import next to nothing.
 """
 
-import contextlib
 import os
 import signal
-from types import FrameType
 
 
 def main() -> int:
@@ -18,9 +17,11 @@ def main() -> int:
     return run()
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
+def _end(number: int, _frame: object) -> None:
     """Nothing has begun, or all of it is over: there is nothing to keep."""
     by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-    with contextlib.suppress(OSError):
+    try:  # noqa: SIM105 (contextlib is a library that takes its time)
         os.write(2, f"\ndshq: stopped by {by}\n".encode())
+    except OSError:
+        pass
     os._exit(128 + number)

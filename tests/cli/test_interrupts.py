@@ -116,6 +116,14 @@ entry.main()
 """
 
 
+def test_next_to_nothing_is_imported_before_a_signal_is_heard():
+    code = "import sys; had = {*sys.modules}; import dshq_widget.cli.entry; print(*{*sys.modules} - had)"
+    took = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    own = {name for name in took if name.startswith("dshq_widget.")} - {"dshq_widget.contract.version"}
+    assert own == {"dshq_widget.contract", "dshq_widget.cli", "dshq_widget.cli.entry"}
+    assert not {"typing", "contextlib", "importlib", "re", "inspect", "argparse", "numpy"} & {*took}
+
+
 @pytest.mark.parametrize(("number", "by"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
 def test_it_ends_while_the_verbs_are_imported(number, by):
     run = subprocess.run([sys.executable, "-c", EARLY, str(int(number))], stderr=subprocess.PIPE, text=True)
