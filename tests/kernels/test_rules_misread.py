@@ -384,3 +384,77 @@ def remembers(s, i, side):
 def test_observations_may_draw_and_baselines_may_remember():
     own = {"observe": rule(observes_with_noise), "baselines": ("player",), "player": rule(remembers)}
     assert compile_drill(drill_with(calls_a_line, **own))
+
+
+# ---- annotations
+
+
+@rule
+def halved(x: float) -> float:
+    return x / 2.0
+
+
+@rule
+def counted(x) -> int:
+    return x
+
+
+def annotated_int(s, i):
+    y: int = 2.5
+    s.x[i] = y
+
+
+def annotated_float(s, i):
+    y: float = s.n[i]
+    s.n[i] = y
+
+
+def annotated_bool(s, i):
+    y: bool = 1
+    s.n[i] = y
+
+
+def annotated_field(s, i):
+    s.x[i]: int = 2.0
+
+
+def annotated_parameter(s, i):
+    s.x[i] = halved(s.n[i])
+
+
+@pytest.mark.parametrize(
+    ("tick", "found", "mend"),
+    [
+        (annotated_int, "annotated as int, but its value is f32", "write `int(x)`"),
+        (annotated_float, "annotated as float, but its value is i32", "write `float(x)`"),
+        (annotated_bool, "annotated as bool, but its value is i32", "write a comparison"),
+        (annotated_field, "annotated as int, but its value is f32", "write `int(x)`"),
+        (annotated_parameter, "annotated as float, but its value is i32", "write `float(x)`"),
+    ],
+)
+def test_an_annotation_that_contradicts_its_value_is_refused(tick, found, mend):
+    refused(tick, found, mend)
+
+
+def test_an_annotated_return_that_contradicts_its_value_is_refused():
+    def tick(s, i):
+        s.x[i] = counted(s.x[i])
+
+    refused(tick, "annotated as int, but its value is f32", "write `int(x)`", said_of=counted)
+
+
+def test_annotations_that_fit_change_nothing_and_a_literal_follows_its_own():
+    def tick(s, i):
+        x: float = 3
+        k: int = s.u[i]
+        ok: np.bool = s.ok[i]
+        n: i32 = 7
+        note: metres = 2.0
+        s.x[i] = halved(1) + x / 2 + note
+        s.n[i] = 0 if ok else n
+        s.u[i] = k
+
+    drill = compile_drill(drill_with(tick, state=STATE))
+    game, state = drill.game(), drill.game().new(1, seed=0)
+    game.tick(state, 1)
+    assert (state["x"] == 4.0).all() and (state["n"] == 7).all()

@@ -41,6 +41,11 @@ MENDS = {
     U32: "write `u32(x)`",
     BOOL: "write a comparison",
 }
+ANNOTATIONS = {
+    "float": (F32,), "float32": (F32,), "f32": (F32,), "int": (I32, U32), "int32": (I32,), "i32": (I32,),
+    "uint32": (U32,), "u32": (U32,), "bool": (BOOL,),
+}  # fmt: skip
+"""The types that a word means beside a name; others are for the reader."""
 BOOL_ARITHMETIC = "arithmetic on a bool is not allowed"
 
 
@@ -116,6 +121,18 @@ def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
     if isinstance(value, Const) and value.type == LITERAL and wanted != BOOL:
         return fitted(value, wanted)
     raise parsed.error(node, f"expected {wanted}, got {value.type}", MENDS[wanted])
+
+
+def annotated(value: Expr, annotation: ast.expr | None, node: ast.AST, parsed: Parsed) -> Expr:
+    """`value`, which an annotation may not contradict; it decides what an int literal becomes."""
+    text = "" if annotation is None else ast.unparse(annotation).strip("'").rpartition(".")[2]
+    types = ANNOTATIONS.get(text, (value.type,))
+    if value.type in types:
+        return value
+    if value.type == LITERAL and types[0] != BOOL:
+        return convert(value, types[0], node, parsed)
+    error = f"this is annotated as {text}, but its value is {settle(value).type}"
+    raise parsed.error(node, error, f"correct the annotation, or {MENDS[types[0]]}")
 
 
 def unify(a: Expr, b: Expr, node: ast.AST, parsed: Parsed) -> tuple[Expr, Expr]:

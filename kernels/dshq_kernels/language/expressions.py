@@ -16,6 +16,7 @@ from dshq_kernels.language.arithmetic import (
     LITERAL,
     RANGES,
     OutOfRangeError,
+    annotated,
     binary,
     bounds,
     clamped,
@@ -280,7 +281,8 @@ class Expressions:
             if len(parsed.params) != len(node.args):
                 error = f"{name} takes ({', '.join(parsed.params)}), got {len(node.args)} arguments"
                 raise scope.error(node, error, "pass as many as it takes")
-            return self.inline(parsed, [self.argument(a, scope) for a in node.args], scope.callers)
+            given = zip(node.args, parsed.node.args.args, strict=True)
+            return self.inline(parsed, [self.argument(a, p.annotation, scope) for a, p in given], scope.callers)
         if name in SHAPES:
             raise scope.error(
                 node, f"{name} draws a shape and returns no value", "put it on a line of its own, in `scene`"
@@ -290,10 +292,12 @@ class Expressions:
         )
         raise scope.error(node, f"{name!r} is not a rule", mend)
 
-    def argument(self, node: ast.expr, scope: Scope) -> Argument:
+    def argument(self, node: ast.expr, annotation: ast.expr | None, scope: Scope) -> Argument:
         """An argument: a value, or the state, the lane or the result."""
         passed = scope.names.get(node.id) if isinstance(node, ast.Name) else None
-        return passed if isinstance(passed, Marker) else self.expr(node, scope)
+        if isinstance(passed, Marker):
+            return passed
+        return annotated(self.expr(node, scope), annotation, node, scope.parsed)
 
     def builtin(self, name: str, node: ast.Call, scope: Scope) -> Expr:
         args = [self.expr(a, scope) for a in node.args]

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dshq_kernels.language.arithmetic import LITERAL, binary, convert, settle, unify
+from dshq_kernels.language.arithmetic import LITERAL, annotated, binary, convert, settle, unify
 from dshq_kernels.language.debugging import debug, only_debugs
 from dshq_kernels.language.expressions import SHAPES, Expressions, a_variable, outside
 from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Var
@@ -72,6 +72,8 @@ class Statements:
                 values = tuple(self.expressions.expr(part, scope) for part in node.value.elts)
             case _:
                 values = (self.expressions.expr(node.value, scope),)
+        if len(values) == 1:
+            values = (annotated(values[0], scope.parsed.node.returns, node, scope.parsed),)
         return tuple(self.writer.hold("r", value) for value in values)
 
     def check_size(self, node: ast.AST, scope: Scope) -> None:
@@ -104,7 +106,8 @@ class Statements:
             case ast.Assign():
                 raise scope.error(node, "an assignment can have only one target", "write one line per target")
             case ast.AnnAssign(value=ast.expr() as value):
-                self.assignment(node.target, value, node, scope)
+                found = annotated(self.expressions.expr(value, scope), node.annotation, node, scope.parsed)
+                self.bind(node.target, found, node, scope)
             case ast.AugAssign():
                 self.augmented(node, scope)
             case ast.If():
