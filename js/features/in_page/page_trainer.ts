@@ -8,6 +8,7 @@ import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { checkSetting, namesFor } from "../../session/settings_check";
 import type { Running } from "./learner_link";
+import { MetricRows } from "./metric_rows";
 import { NewestPolicy } from "./newest_policy";
 import type { PageModel } from "./page_model";
 import { RunKeeper } from "./run_keeper";
@@ -25,7 +26,7 @@ type File = Extract<FromTrainer, { type: "FILE" }>;
 export class PageTrainer {
   private thread: TrainerThread | null = null;
   private file: { file: Uint8Array; version: number } | null = null; // the run to continue exactly
-  private rows: Record<string, number>[] = [];
+  private readonly history = new MetricRows();
   private readonly newest: NewestPolicy;
   private forgetting: Promise<void> = Promise.resolve(); // what was learned
   private saving: number[] = []; // requests of files that a person has asked for
@@ -103,7 +104,7 @@ export class PageTrainer {
       case "LOAD_POLICY":
         return this.receiveFile(message, buffers);
       case "RESTORE_HISTORY":
-        if (!this.thread) this.rows = [...message.rows];
+        if (!this.thread) this.history.replace(message.rows);
         return;
       case "DRILL_SCENE":
         this.scenes.add(message.state);
@@ -162,7 +163,7 @@ export class PageTrainer {
     this.endThread();
     this.say("idle", "not started"); // what is just starting ends, too
     this.file = null;
-    this.rows = [];
+    this.history.replace([]);
     this.scenes.forget();
     const { code, modules } = await this.fetch();
     const fresh = await ask(code, { type: "FRESH", spec: this.drill.spec, modules, values: this.values });
@@ -228,7 +229,7 @@ export class PageTrainer {
         this.swap();
         return;
       case "METRICS":
-        this.rows.push(message.values);
+        this.history.append(message.values);
         model.set("metrics", message.values);
         return;
       case "LEAGUE":
@@ -293,7 +294,7 @@ export class PageTrainer {
     model.set("config", { ...config, values: { ...config.values, ...known } });
     this.scenes.restore(scenes);
     this.sendScenes();
-    this.rows = [];
+    this.history.replace([]);
     this.show(policy, true);
     model.set("league", []);
     model.set("error", "");
@@ -324,9 +325,7 @@ export class PageTrainer {
   }
 
   private sendHistory(): void {
-    const every = Math.max(1, Math.ceil(this.rows.length / HISTORY_ROWS));
-    const rows = this.rows.filter((_, k) => k % every === 0 || k === this.rows.length - 1);
-    this.model.say("msg:custom", { type: "HISTORY", start: 0, rows });
+    this.model.say("msg:custom", { type: "HISTORY", start: 0, rows: this.history.rows(HISTORY_ROWS) });
   }
 
   private scenesChanged(): void {
