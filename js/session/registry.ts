@@ -59,13 +59,17 @@ function createRegistry(): Registry {
 /** Asks the worker and, where that gives no device, the page; `choose` says who draws with what. */
 async function findHost(receive: Receive, probe: Probe): Promise<ShowHost> {
   const url = await workerUrl();
-  const worker = await startWorker(url, receive, probe);
-  if (worker?.can.device) return { ...worker.port, ...choose(worker.can, null) };
-  const page = await startOnPage(url, receive);
-  const choice = choose(worker?.can ?? null, await probe(page));
-  if (choice.thread === "worker" && worker) return { ...worker.port, ...choice };
-  worker?.port.close();
-  return { ...page, ...choice };
+  try {
+    const worker = await startWorker(url, receive, probe);
+    if (worker?.can.device) return { ...worker.port, ...choose(worker.can, null) };
+    const page = await startOnPage(url, receive);
+    const choice = choose(worker?.can ?? null, await probe(page));
+    if (choice.thread === "worker" && worker) return { ...worker.port, ...choice };
+    worker?.port.close();
+    return { ...page, ...choice };
+  } finally {
+    URL.revokeObjectURL(url);
+  }
 }
 
 /** The worker and what it can draw with; null where the browser starts none or hands it no canvas. */

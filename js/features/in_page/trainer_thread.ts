@@ -12,6 +12,7 @@ const REFUSED = "This page may not start workers, and training needs one. Open i
 export class TrainerThread {
   private readonly workers: Worker[] = [];
   private readonly ports: MessagePort[] = [];
+  private readonly url: string; // of their code, until they end
   private unheard = 0; // times that the page looked after it, since it said anything
 
   constructor(
@@ -19,14 +20,14 @@ export class TrainerThread {
     public receive: (message: FromTrainer) => void,
     lanes = 0,
   ) {
-    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    this.url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     const failed = (event: ErrorEvent) => {
       event.preventDefault();
       this.receive({ type: "FAILED", text: event.message || REFUSED });
     };
     try {
       for (let k = 0; k <= lanes; k++) {
-        const worker = new Worker(url, { name: k === 0 ? "dshq-widget trainer" : "dshq-widget games" });
+        const worker = new Worker(this.url, { name: k === 0 ? "dshq-widget trainer" : "dshq-widget games" });
         this.workers.push(worker);
         if (k > 0)
           this.connect(worker); // one that fails is missed by the thread that trains
@@ -55,6 +56,7 @@ export class TrainerThread {
 
   end(): void {
     for (const worker of this.workers) worker.terminate();
+    URL.revokeObjectURL(this.url);
   }
 
   private connect(worker: Worker): void {

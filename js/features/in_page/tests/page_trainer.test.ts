@@ -122,3 +122,12 @@ test("a run that begins while what was learned is being forgotten begins untrain
   const [start] = running()[0]!.heard as Extract<ToTrainer, { type: "START" }>[];
   expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
 });
+
+test("the URL of the trainer's code goes with its threads", async () => {
+  const [made, gone] = [vi.spyOn(URL, "createObjectURL"), vi.spyOn(URL, "revokeObjectURL")];
+  const thread = await begin();
+  expect(gone).not.toHaveBeenCalled();
+  thread.says({ type: "FAILED", text: "out of memory" });
+  expect(gone.mock.calls).toEqual(made.mock.results.map(({ value }) => [value]));
+  vi.restoreAllMocks();
+});
