@@ -17,6 +17,7 @@ type Message<T extends ToTrainer["type"]> = Extract<ToTrainer, { type: T }>;
 /** The parts of a worker's scope that it uses; the page's type library does not describe them. */
 const scope = self as unknown as {
   postMessage(message: FromTrainer): void;
+  close(): void;
   onmessage: ((event: MessageEvent<ToTrainer>) => void) | null;
 };
 const post = (message: FromTrainer) => scope.postMessage(message);
@@ -69,7 +70,10 @@ async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes:
 function playFor(port: MessagePort): void {
   const answer: LanePost = (message, transfer) => port.postMessage(message, transfer);
   const thread = new LaneOrders(answer);
-  port.onmessage = ({ data }: MessageEvent<ToLane>) => thread.receive(data);
+  port.onmessage = ({ data }: MessageEvent<ToLane>) => {
+    if (data.type === "END") scope.close();
+    else void thread.receive(data);
+  };
 }
 
 async function save(run: Run, type: "SAVED" | "STOPPED"): Promise<void> {

@@ -18,8 +18,10 @@ afterEach(() => {
 class Port {
   onmessage: ((event: { data: unknown }) => void) | null = null;
   closed = false;
+  ended = false;
   constructor(private readonly answers: Partial<Record<ToLane["type"], FromLane>>) {}
   postMessage({ type }: ToLane): void {
+    this.ended ||= type === "END";
     const data = this.answers[type];
     if (data) queueMicrotask(() => this.onmessage?.({ data }));
   }
@@ -31,16 +33,25 @@ class Port {
 const READY: FromLane = { type: "LANE_READY", units: 1, trainable: Int32Array.of(0) };
 const FAILED: FromLane = { type: "LANE_FAILED", text: "unreachable" };
 
-function start(port: Port): Promise<Lanes | null> {
+function start(...ports: Port[]): Promise<Lanes | null> {
   const modules = { spec: { n_obs: 1, n_actions: 2, sides: 1, terms: [] }, memory: new Memory() } as unknown as Modules;
-  const values = { num_envs: LANES, rollout_length: 1, seed: 0 };
-  return Lanes.start(modules, {} as never, values as never, [port] as unknown as MessagePort[]);
+  const values = { num_envs: LANES * ports.length, rollout_length: 1, seed: 0 };
+  return Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[]);
 }
 
 const play = (lanes: Lanes) => lanes.next(0, () => new Float32Array(1), SETTINGS);
 
 test("a thread that cannot begin is done without at once", async () => {
   expect(await start(new Port({ LANE: FAILED }))).toBeNull();
+});
+
+test("where one of the threads cannot begin, and at the end of a run, none of them stays in memory", async () => {
+  const [there, not] = [new Port({ LANE: READY }), new Port({ LANE: FAILED })];
+  expect(await start(there, not)).toBeNull();
+  expect([there.ended, there.closed, not.ended]).toEqual([true, true, true]);
+  const used = new Port({ LANE: READY });
+  (await start(used))!.close();
+  expect([used.ended, used.closed]).toEqual([true, true]);
 });
 
 test("a rollout that failed, or never comes, ends with a sentence", async () => {

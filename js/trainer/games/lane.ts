@@ -72,6 +72,7 @@ export class LaneThread {
         this.rollouts.mend();
         return;
       case "LANE":
+      case "END":
         return;
     }
   }

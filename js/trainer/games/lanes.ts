@@ -18,7 +18,8 @@ export type ToLane =
   | { type: "PLAY"; weights: Float32Array; settings: Settings }
   | { type: "OPPONENTS"; policies: readonly Float32Array[] }
   | { type: "LANE_SCENES"; scenes: readonly Uint32Array[] }
-  | { type: "MEND" };
+  | { type: "MEND" }
+  | { type: "END" }; // the thread, which gives its memory back
 export type FromLane =
   | { type: "LANE_READY"; units: number; trainable: Int32Array } // units of a rollout, and those to learn from
   | { type: "PLAYED"; arrays: Uint32Array[]; stats: Float64Array }
@@ -67,7 +68,9 @@ export class Lanes implements Games {
       }),
     );
     const there = lanes.filter((lane) => lane !== null);
-    return there.length === count ? new Lanes(modules, { spec, memory: settings.memory, length: settings.rollout_length }, there) : null;
+    if (there.length === count) return new Lanes(modules, { spec, memory: settings.memory, length: settings.rollout_length }, there);
+    for (const port of ports) endLane(port);
+    return null;
   }
 
   get threads(): number {
@@ -105,7 +108,7 @@ export class Lanes implements Games {
   restore(): void {}
 
   close(): void {
-    for (const { port } of this.lanes) port.close();
+    for (const { port } of this.lanes) endLane(port);
   }
 
   private play(lane: Lane, weights: Float32Array, settings: Settings): Promise<Played> {
@@ -145,6 +148,12 @@ function startLane(port: MessagePort, order: ToLane): Promise<Lane | null> {
     };
     port.postMessage(order);
   });
+}
+
+/** One that is not there yet hears of it when it comes. */
+function endLane(port: MessagePort): void {
+  port.postMessage({ type: "END" } satisfies ToLane);
+  port.close();
 }
 
 /** Sums, and extremes of the extremes: learning/telemetry/report.py's `merge`. */
