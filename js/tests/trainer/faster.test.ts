@@ -142,3 +142,26 @@ test.each(["gone", "skipped", "not finite"])("goes back for good to the last wei
   await updates(9);
   expect([engine.place, begun.length, warnings.length]).toEqual(["home", 1, 1]);
 });
+
+test("a GPU that never answers an update is left after two minutes", async () => {
+  make(true);
+  await updates(3);
+  gpu.update = () => new Promise(() => {});
+  const going = engine.update(SETTINGS, HYPER);
+  await vi.advanceTimersByTimeAsync(120_000);
+  await going;
+  expect([engine.place, gpu.closed]).toEqual(["home", true]);
+  expect(warnings[0]).toContain("it has not answered for 120 s");
+});
+
+test("one that cannot be opened in two minutes is done without, and closed should it come", async () => {
+  let come = (_: Away) => {};
+  make(true, () => new Promise((resolve) => (come = resolve)));
+  const going = updates(1);
+  await vi.advanceTimersByTimeAsync(120_000);
+  await going;
+  expect([engine.place, warnings]).toEqual(["home", ["this page's GPU cannot train: it has not answered for 120 s"]]);
+  come(gpu);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([engine.place, gpu.closed]).toEqual(["home", true]);
+});

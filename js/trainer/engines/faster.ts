@@ -9,6 +9,7 @@ import type { Engine, Update } from "./engine";
 
 const LOOK_MS = 2_000; // of WebAssembly first: the first versions come at once, and its rate is known
 const LOOK_UPDATES = 3;
+const PATIENCE_S = 120; // a GPU that has not answered by then never does; the page waits longer for a word (features/in_page/trainer_thread.ts)
 
 /** An engine that takes over. */
 export interface Away extends Engine {
@@ -66,7 +67,7 @@ export class FasterEngine implements Engine {
     if (!this.away) return this.counted(await this.home.update(settings, hyper));
     const before = this.away.weights;
     try {
-      const update = await this.away.update(settings, hyper);
+      const update = await inTime(this.away.update(settings, hyper));
       if (update.skipped || !this.away.weights.every(Number.isFinite)) throw new Error("a result was not finite");
       return update;
     } catch (error) {
@@ -120,9 +121,14 @@ export class FasterEngine implements Engine {
   private async look({ open }: Other, settings: Settings, hyper: Hyper): Promise<void> {
     const { home, steps, spent } = this;
     const rates = { learning: (1000 * steps) / spent.learning, whole: (1000 * steps) / spent.whole };
+    const opening = open({ settings, hyper, weights: home.weights, state: home.state(), version: this.version, rates });
     try {
-      this.away = await open({ settings, hyper, weights: home.weights, state: home.state(), version: this.version, rates });
+      this.away = await inTime(opening);
     } catch (error) {
+      void opening.then(
+        (late) => late?.close(),
+        () => undefined,
+      );
       this.warn(`this page's GPU cannot train: ${(error as Error).message}`);
     }
     if (!this.away) this.other = null;
@@ -147,4 +153,18 @@ export class FasterEngine implements Engine {
     }
     return update;
   }
+}
+
+/** Rejects with an Error of one sentence where no answer comes. Seconds are counted one by one: a machine that slept is not held against it. */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let waited = 0;
+    const clock = setInterval(() => {
+      waited += 1;
+      if (waited < PATIENCE_S) return;
+      clearInterval(clock);
+      reject(new Error(`it has not answered for ${PATIENCE_S} s`));
+    }, 1000);
+    answer.then(resolve, reject).finally(() => clearInterval(clock));
+  });
 }
