@@ -19,8 +19,9 @@ export interface Drawn {
   canvas: HTMLCanvasElement;
 }
 
-/** The charts below one another on one background. Throws an Error where the browser gives no canvas to draw on. */
-export function pngOf(charts: readonly Drawn[], look: { background: string; text: string; font: string }): Promise<Blob> {
+/** The charts below one another on one background. Rejects with an Error of one or two sentences where there is none, or no canvas to draw on. */
+export async function pngOf(charts: readonly Drawn[], look: { background: string; text: string; font: string }): Promise<Blob> {
+  if (charts.length === 0) throw new Error("No curve is drawn yet. Export CSV instead.");
   const dpi = devicePixelRatio || 1;
   const sizes = charts.map(({ canvas }) => ({ width: canvas.width / dpi, height: canvas.height / dpi }));
   const sheet = document.createElement("canvas");

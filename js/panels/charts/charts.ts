@@ -11,6 +11,8 @@ const AXES = [
   ["seconds", "seconds"],
 ] as const;
 
+const PNG = "Export PNG: the charts as shown";
+
 export const charts: Panel = { parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
@@ -21,9 +23,12 @@ function build(view: PanelView): HTMLElement {
   const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());
   const table = buildToggle("chart-table", "Table: the points as numbers, in the place of the curves", () => {
     for (const figure of figures) figure.asTable(pressed(table));
+    png.disabled = pressed(table); // the curves behind it stand still
+    png.title = png.disabled ? "Export PNG: needs the curves. Turn Table off first" : PNG;
     refresh();
   });
-  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, ...buildExports(session, figures));
+  const [csv, png] = buildExports(session, figures);
+  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, csv, png);
   const [lead, grid] = [h("div", { class: "curves lead" }), h("div", { class: "curves" })];
   const more = h("details", { class: "fold" }, foldHandle("more-curves"), tools, grid);
 
@@ -99,12 +104,12 @@ function buildToggle(id: "log-scale" | "chart-table", title: string, changed: ()
 }
 
 /** Every metric as CSV, the curves as PNG. */
-function buildExports(session: PanelSession, figures: readonly Figure[]): HTMLButtonElement[] {
+function buildExports(session: PanelSession, figures: readonly Figure[]): [csv: HTMLButtonElement, png: HTMLButtonElement] {
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
   const csv = button("export-csv", { class: "button quiet", title: "Export CSV: all metrics of this run, one row per report" }, () =>
     download(`${fileName()}.csv`, new Blob([csvOf(session.history.rows)], { type: "text/csv" })),
   );
-  const png = button("export-png", { class: "button quiet", title: "Export PNG: the charts as shown" }, () => {
+  const png = button("export-png", { class: "button quiet", title: PNG }, () => {
     const { backgroundColor, color, fontFamily } = getComputedStyle(png.closest(".dshq-widget")!);
     const drawn = figures.flatMap((figure) => figure.drawn() ?? []);
     pngOf(drawn, { background: backgroundColor, text: color, font: fontFamily }).then(

@@ -132,8 +132,10 @@ function atLeast(height: number): uPlot.Range.Function {
   };
 }
 
-function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {
-  return [0, (high || 1) * 1.1];
+/** Down to less only where there is less. */
+function fromZero(_: uPlot, low: number | null, high: number | null): [number, number] {
+  const [least, most] = [Math.min(low ?? 0, 0), Math.max(high ?? 0, 0)];
+  return [1.1 * least, 1.1 * (most || (least < 0 ? 0 : 1))];
 }
 
 /** The table's sentence on a metric, with what to hope for. */

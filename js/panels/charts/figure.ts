@@ -103,13 +103,13 @@ export class Figure {
       return;
     }
     this.data = decimate(all, size.width * POINTS_PER_PIXEL);
-    if (this.log !== (log && Boolean(this.curve.log))) {
+    if (this.log !== (log && hasLogarithm(this.curve, all))) {
       this.log = !this.log;
       this.dispose();
     }
     this.chart ??= this.create(size);
     if (this.chart.width !== size.width || this.chart.height !== size.height) this.chart.setSize(size);
-    this.chart.setData(this.data);
+    this.chart.setData(this.plotted);
     this.readOut();
   }
 
@@ -129,6 +129,13 @@ export class Figure {
     return { title: this.curve.title, legend, canvas: this.chart.ctx.canvas };
   }
 
+  /** The points that the scale has a place for: uPlot stops for good at a logarithm of zero or less. */
+  private get plotted(): Columns {
+    if (!this.log || this.curve.log?.distr !== 3) return this.data;
+    const [x, ...series] = this.data;
+    return [x, ...series.map((column) => column.map((value) => (value !== null && value > 0 ? value : null)))];
+  }
+
   /** The values under the cursor, else the newest ones. */
   private readOut(): void {
     const hovered = this.chart?.cursor.idx;
@@ -146,7 +153,9 @@ export class Figure {
   private tabulate(all: Columns, x: string): void {
     const { series, format, title } = this.curve;
     const count = all[0].length;
-    const places = [...new Set(Array.from({ length: TABLE_ROWS }, (_, k) => Math.round((k * (count - 1)) / (TABLE_ROWS - 1))))].filter((at) => at >= 0);
+    const places = [...new Set(Array.from({ length: TABLE_ROWS }, (_, k) => Math.round((k * (count - 1)) / (TABLE_ROWS - 1))))].filter(
+      (at) => at >= 0 && at < count,
+    );
     const head = h("tr", {}, ...[x.replaceAll("_", " "), ...series.map(({ name }) => name)].map((name) => h("th", { scope: "col" }, name)));
     const row = (at: number) => {
       const cells = series.map((_, k) => h("td", {}, format(all[k + 1]![at])));
@@ -198,7 +207,7 @@ export class Figure {
         ...(curve.band && { bands: [{ series: [curve.series.length + 1, curve.series.length + 2], fill: () => `${colour(curve.series[0]!.colour)()}33` }] }),
         hooks: { setCursor: [() => this.readOut()], ...(curve.target && { draw: [(chart: uPlot) => this.drawTarget(chart)] }) },
       },
-      this.data,
+      this.plotted,
       this.plot,
     );
   }
@@ -229,6 +238,12 @@ export class Figure {
     ctx.fillText(name, ...at);
     ctx.restore();
   }
+}
+
+/** Whether a curve has a logarithmic scale, and any point on it: where all is zero there is nothing to compare. */
+function hasLogarithm({ log }: Curve, [, ...series]: Columns): boolean {
+  const told = (value: number | null) => value !== null && (log?.distr === 3 ? value > 0 : value !== 0);
+  return log !== undefined && series.some((column) => column.some(told));
 }
 
 /** A little air around the data, and some height around a constant. */
