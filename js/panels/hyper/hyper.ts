@@ -33,9 +33,7 @@ function build(view: PanelView): HTMLElement {
   const controls = new Map<string, Control>();
 
   const change = (key: string, value: ConfigValue | null, problem: string) => {
-    const control = controls.get(key)!;
-    setText(control.problem, problem);
-    setAttribute(control.input, "aria-invalid", problem ? "true" : null);
+    tell(controls.get(key)!, problem);
     if (value !== null) session.drafts.set(key, value);
   };
 
@@ -66,9 +64,12 @@ function build(view: PanelView): HTMLElement {
     const drafts = session.drafts.values;
     for (const [key, control] of controls) {
       const drafted = key in drafts;
+      const value = (drafted ? drafts[key] : values[key]) ?? "";
       control.row.toggleAttribute("data-drafted", drafted);
+      if (control.valid !== undefined && String(value) !== control.valid) tell(control, ""); // a preset, or Python, has set another one
+      control.valid = String(value);
       if (focused(control.input) || control.problem.textContent) continue;
-      control.write((drafted ? drafts[key] : values[key]) ?? "");
+      control.write(value);
     }
   };
 
@@ -103,7 +104,14 @@ interface Control {
   row: HTMLElement;
   input: HTMLInputElement | HTMLSelectElement;
   problem: HTMLElement;
+  valid?: string; // the value that it had last, whatever was typed
   write(value: ConfigValue): void;
+}
+
+/** What is wrong with what it holds; "": nothing. */
+function tell({ input, problem }: Control, text: string): void {
+  setText(problem, text);
+  setAttribute(input, "aria-invalid", text ? "true" : null);
 }
 
 /** `names`: what a table may name. */

@@ -151,16 +151,22 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
     problem,
     bars.element,
   );
+  const tell = (text: string) => {
+    setText(problem, text);
+    setAttribute(number, "aria-invalid", text ? "true" : null);
+  };
   slider.addEventListener("input", () => tried(Number(Number(slider.value).toPrecision(3))));
   slider.addEventListener("change", () => chosen(Number(Number(slider.value).toPrecision(3))));
   number.addEventListener("change", () => {
     const weight = Number(number.value.trim() || Number.NaN);
     const good = Math.abs(weight) <= MOST;
-    setText(problem, good ? "" : `Enter a number from −${MOST} to ${MOST}.`);
-    setAttribute(number, "aria-invalid", good ? null : "true");
+    tell(good ? "" : `Enter a number from −${MOST} to ${MOST}.`);
     if (good) chosen(weight);
   });
+  let before = term.weight;
   const show = (weight: number, pairs: Pair[], scale: number) => {
+    if (weight !== before) tell(""); // the slider, or Python, has set another one
+    before = weight;
     const text = String(Number(weight.toPrecision(6)));
     slider.min = String(Math.min(Number(slider.min), weight));
     slider.max = String(Math.max(Number(slider.max), weight));

@@ -83,6 +83,15 @@ describe("the settings of an algorithm", () => {
     expect(model.sent.filter(({ type }) => type === "SET_HYPER")).toEqual([]);
   });
 
+  it("keep what was typed wrong until a preset, or Python, sets another value", () => {
+    const said = () => [control("spo.tau")!.value, control("spo.tau")!.closest(".setting")!.querySelector(".problem")!.textContent];
+    type("spo.tau", "two");
+    model.set("config", { ...searching });
+    expect(said()).toEqual(["two", "Enter a number from 0 to 1."]);
+    model.set("config", { ...searching, algorithm: { ...SPO, values: { ...own, tau: 0.25 } } });
+    expect([...said(), control("spo.tau")!.getAttribute("aria-invalid")]).toEqual(["0.25", "", null]);
+  });
+
   it("are sent while it trains if they are live; else they go along with Train", () => {
     model.set("status", "training");
     type("spo.tau", "0.5");

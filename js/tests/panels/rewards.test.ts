@@ -104,5 +104,7 @@ describe("rewards", () => {
     }
     control("Train").click();
     expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING" }]);
+    weigh("goal, slider", "2");
+    expect([control<HTMLInputElement>("Weight of goal").value, root.querySelector(".term .problem")!.textContent]).toEqual(["2", ""]);
   });
 });
