@@ -379,7 +379,7 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "RECORDING"; id: string; recording: Recording }
-  | { type: "REPLAYING"; id: string; problem: string } // why the replay was refused, or ""
+  | { type: "REPLAYING"; id: string; problem: string } // to each REPLAY of a recording: why it was refused, or ""
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
   | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first

@@ -6,6 +6,8 @@ import type { Ends, Link } from "./link";
 export class ReplayLink implements Link {
   recording: Recording | null = null; // that is played; null: the live match is
   private answer: (problem: string) => void = () => undefined;
+  private loading: Promise<void> = Promise.resolve(); // the one before: each answer is for one
+  private drills = 0; // that were shown
 
   constructor(
     private readonly ends: Ends,
@@ -16,14 +18,19 @@ export class ReplayLink implements Link {
 
   /** Plays a saved one from its beginning. Rejects with an Error of one or two sentences where the file is none, or none of this drill. */
   async load(file: File): Promise<void> {
-    await this.start(readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec));
+    const recording = readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec);
+    const begun = this.loading.then(() => this.start(recording));
+    this.loading = begun.catch(() => undefined);
+    await begun;
   }
 
   private async start(recording: Recording): Promise<void> {
     const { id } = this.ends;
+    const { drills } = this;
     this.ends.post({ type: "REPLAY", id, recording });
     const problem = await new Promise<string>((resolve) => (this.answer = resolve));
     if (problem) throw new Error(problem);
+    if (drills !== this.drills) throw new Error("Another drill has taken the replay's place. Load it again where its drill is shown.");
     this.recording = recording;
     this.ends.events.emit("replay", undefined);
     this.ends.setShow({ playing: true });
@@ -46,6 +53,7 @@ export class ReplayLink implements Link {
 
   /** Another drill is shown: there is nothing to go back to. */
   begin(): void {
+    this.drills += 1;
     if (this.recording) this.forget();
   }
 

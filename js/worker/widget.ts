@@ -163,7 +163,7 @@ export class Widget {
     } catch (error) {
       problem = (error as Error).message;
     }
-    this.post({ type: "REPLAYING", problem });
+    if (recording) this.post({ type: "REPLAYING", problem });
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */

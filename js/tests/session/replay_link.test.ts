@@ -62,6 +62,30 @@ describe("a replay", () => {
     expect(session.show).toMatchObject(change);
   });
 
+  it("that is chosen while another one is being loaded comes after it, and each hears its own answer", async () => {
+    const other = { ...recording, ticks: 120 };
+    const [first, second] = [recording, other].map((one) => session.replay.load(new File([JSON.stringify(one)], "ball.json")));
+    await settle();
+    worker().say({ type: "REPLAYING", id: session.id, problem: "" });
+    await first;
+    await settle();
+    expect([sent(), session.replay.recording]).toEqual([[recording, other], recording]);
+    const refused = expect(second).rejects.toThrow("The file is damaged.");
+    worker().say({ type: "REPLAYING", id: session.id, problem: "The file is damaged." });
+    await refused;
+    expect(session.replay.recording).toEqual(recording);
+  });
+
+  it("that comes when another drill is shown is none of that", async () => {
+    const begun = session.replay.load(new File([JSON.stringify(recording)], "ball.json"));
+    await settle();
+    session.replay.begin();
+    const refused = expect(begun).rejects.toThrow("Another drill");
+    worker().say({ type: "REPLAYING", id: session.id, problem: "" });
+    await refused;
+    expect(session.replay.recording).toBeNull();
+  });
+
   it("is no news of the live match", async () => {
     await begin();
     const lines = session.journal.lines;
