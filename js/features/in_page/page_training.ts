@@ -14,11 +14,10 @@ import { PageTrainer, packPolicy } from "./page_trainer";
 import { pieces } from "./pieces";
 import { hasRelaxedSimd } from "./relaxed_simd";
 import { trainerOf } from "./saved";
+import { Starving } from "./starving";
 import { forgetRun, type Kept, keptRuns, Place } from "./storage";
 
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
-const STARVED = 0.25; // processors of the kernel's learner, with which a page is likely the faster one
-const STARVED_ROWS = 5; // in a row, before that is said
 
 export class PageTraining implements Between {
   readonly model: PageModel;
@@ -30,7 +29,7 @@ export class PageTraining implements Between {
   /** Whether the trainer is in this page. */
   ready = false;
   private lost = false; // the kernel
-  private starved = 0; // rows of metrics in a row in which the kernel's learner had hardly any processor
+  private readonly starving = new Starving(); // the kernel's learner
   private readonly followers = new Set<() => void>();
   private kept: Kept[] = []; // the newest first
   private readonly place = new Place();
@@ -59,6 +58,7 @@ export class PageTraining implements Between {
       listen(base, "change:status", follow, signal);
       listen(base, "change:drill", () => this.fetchAgain(), signal);
       listen(base, "change:metrics", () => this.weigh(), signal);
+      listen(base, "change:status", () => base.get("status") !== "training" && this.weigh(), signal);
       signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       follow();
     }
@@ -69,12 +69,10 @@ export class PageTraining implements Between {
     });
   }
 
-  /** Counts reports in which the kernel's learner starves. */
+  /** Another report of the kernel's learner, or its end. */
   private weigh(): void {
-    const { processors } = this.base.get("metrics");
-    const before = this.starved >= STARVED_ROWS;
-    this.starved = processors !== undefined && processors < STARVED && this.base.get("status") === "training" ? this.starved + 1 : 0;
-    if (before !== this.starved >= STARVED_ROWS) this.offerAgain();
+    const training = this.base.get("status") === "training";
+    if (training ? this.starving.report(this.base.get("metrics").processors) : this.starving.end()) this.offerAgain();
   }
 
   /** Ends the kernel's training and goes on here from the policy that plays. */
@@ -210,7 +208,7 @@ export class PageTraining implements Between {
           { control: "keep-policy", act: () => this.saved() },
         ],
       };
-    } else if (this.starved >= STARVED_ROWS && this.ready && !this.trainer) {
+    } else if (this.starving.now && this.ready && !this.trainer) {
       const rate = this.base.get("metrics").agent_steps_per_second ?? 0;
       const text = `The kernel makes ${compact(rate)} decisions a second, because other work leaves it little. This page can train by itself, likely faster.`;
       this.offer = { text, actions: [{ control: "train-in-page", act: () => this.takeFromKernel() }] };
