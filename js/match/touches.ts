@@ -8,6 +8,7 @@ const NEAR = 0.12; // world widths between ball and player, at most
 const JOLT = 0.05; // world widths per second that a touch changes the ball's velocity by within a tick, at least
 const APART_SECONDS = 0.25; // between two touches: who pushes the ball along touches it once
 const SHOT_SECONDS = 1; // within which a shot would reach the other end
+const IN_SECONDS = 2; // after a shot, within which a goal is its own
 const KINDS = ["touches", "shots", "goals"] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -64,8 +65,11 @@ export class Touches {
     }
   }
 
+  /** A goal is a shot, too, where its shot was not seen: a ball that is pushed over the line. */
   scored(): void {
     this.at.goals.push(this.clock);
+    if (this.clock - (this.at.shots.at(-1) ?? -Infinity) > IN_SECONDS * this.spec.tick_rate) this.at.shots.push(this.clock);
+    this.shooting = false;
   }
 
   /** null: there is no ball, or too little was played. */

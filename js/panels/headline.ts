@@ -53,7 +53,7 @@ export function onThePitch(lively?: Liveliness | null): string {
   if (!lively) return "";
   const { now, untrained } = lively;
   const before = untrained ? ` Untrained: ${untrained.touches}, ${untrained.shots}, ${untrained.goals}.` : "";
-  return `On the pitch, a minute: ${now.touches} touches, ${now.shots} shots, ${now.goals} goals.${before}`;
+  return `On the pitch, per minute: ${now.touches} touches, ${now.shots} shots, ${now.goals} goals.${before}`;
 }
 
 /** Against the drill's script, by its name; against random play in a drill without one. */

@@ -35,8 +35,9 @@ describe("what a match comes to", () => {
     ball.put(0, 0, 1, 0); // a slow push
     run(5);
     ball.put(0, 0, 8, 0); // a shot
-    run(5);
+    run(1);
     touches.scored();
+    run(4);
     expect(touches.report()).toEqual({ now: { touches: 6, shots: 3, goals: 3 }, untrained: null });
     player.put(4, 2, 0, 0);
     ball.put(-5, 0, -8, 0); // off a wall, nobody near
@@ -56,6 +57,17 @@ describe("what a match comes to", () => {
     ball.put(0, 0, 0, 0);
     run(1);
     expect(Math.round((touches.report()!.now.touches / 60) * 16)).toBe(1);
+  });
+
+  it("counts no fewer shots than goals: a ball that is pushed over the line was one, too", () => {
+    const { touches, run, ball } = field();
+    run(10);
+    ball.put(4, 0, 0.2, 0);
+    run(5);
+    touches.scored();
+    run(3);
+    touches.scored();
+    expect(touches.report()!.now).toMatchObject({ shots: 7, goals: 7 });
   });
 
   it("remembers how it was before anything was learned", () => {
