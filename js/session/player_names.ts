@@ -5,6 +5,7 @@ import type { ShowState } from "./events";
 import type { StandIn } from "./link";
 
 const LEAGUE = "league:";
+const NAMES: Record<string, string> = { idle: "standing still" };
 
 /** What says who plays; a session is one. */
 export interface Lineup {
@@ -28,11 +29,11 @@ export function playerNames(session: Lineup): [string, string] {
   const network = version > 0 ? (standIn ? `v${version}` : "AI") : untrained;
   const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
   if (standIn) return [blue, standIn.name];
-  return [blue, mode === "sandbox" || session.elsewhere ? opponentName(session.opponent) : network || session.opponent];
+  return [blue, mode === "sandbox" || session.elsewhere ? opponentName(session.opponent) : network || opponentName(session.opponent)];
 }
 
 /** How an opponent is called: `league:best` and `league:v120` are the champion and a version of the league. */
 export function opponentName(opponent: string): string {
   const version = opponent.startsWith(LEAGUE) ? opponent.slice(LEAGUE.length) : "";
-  return version === "best" ? "the champion" : version || opponent;
+  return version === "best" ? "the champion" : version || (NAMES[opponent] ?? opponent);
 }

@@ -1,5 +1,6 @@
 /** What training has reached: whom the policy beats, after how much training, and how long the next one usually takes on this machine. */
 import type { MetricsRow, Target } from "../../contract/protocol";
+import { opponentName } from "../../session/player_names";
 import { h, setAttribute, setText } from "../../ui/dom";
 import { clock, percent } from "../../ui/format";
 import type { PanelView } from "../panel";
@@ -9,7 +10,7 @@ const RATES: Record<string, [rate: string, share: string]> = {
   beats_random: ["win_rate_random", "win_share_random"],
   beats_script: ["win_rate_ema", "win_share"],
 };
-const NAMES: Record<string, string> = { idle: "standing still" };
+const LATE = 2; // times the usual steps: a forecast is right within this factor
 const STEADY_ROWS = 3; // of metrics, before their rate is one to forecast by
 
 /**
@@ -32,6 +33,7 @@ export function forecast(rows: readonly MetricsRow[], { steps }: Pick<Target, "s
   const [rate, made] = [last?.agent_steps_per_second ?? 0, last?.agent_steps ?? 0];
   if (rows.length < STEADY_ROWS || rate <= 0 || steps <= 0) return "";
   const seconds = (steps - made) / rate;
+  if (made > LATE * steps) return "takes longer than usual";
   if (seconds < 5) return "soon";
   if (seconds < 55) return `about ${5 * Math.round(seconds / 5)} seconds on this machine`;
   const minutes = Math.round(seconds / 60);
@@ -47,7 +49,7 @@ export function buildTargets({ session, signal }: PanelView): { list: HTMLElemen
   const rebuild = () => {
     items = offered(session.model.get("config")?.targets, session.model.get("drill")?.spec.baselines[0]).map((target) => {
       const when = h("span", { class: "when" });
-      const item = h("li", { class: "target" }, `${NAMES[target.name] ?? target.name} `, when);
+      const item = h("li", { class: "target" }, `${opponentName(target.name)} `, when);
       return { target, item, when };
     });
     list.replaceChildren(...items.map(({ item }) => item));
@@ -63,7 +65,7 @@ export function buildTargets({ session, signal }: PanelView): { list: HTMLElemen
       setText(when, typeof seconds === "number" ? clock(seconds) : "");
       setAttribute(item, "data-reached", typeof seconds === "number");
       setAttribute(item, "data-next", k === next);
-      const name = NAMES[target.name] ?? target.name;
+      const name = opponentName(target.name);
       setAttribute(item, "aria-label", typeof seconds === "number" ? `${name}: beaten after ${clock(seconds)} of training` : `${name}: not beaten yet`);
       item.title = `Beats ${name}: wins more than half of the decided matches, and a fifth of all`;
     });
@@ -78,7 +80,7 @@ export function buildTargets({ session, signal }: PanelView): { list: HTMLElemen
 
 function sayNext(rows: readonly MetricsRow[], target: Target): string {
   if (rows.length === 0) return "";
-  const name = NAMES[target.name] ?? target.name;
+  const name = opponentName(target.name);
   const share = rows.at(-1)!.target_share;
   const won = share === undefined ? "" : ` Now it wins ${percent(share)}.`;
   const when = forecast(rows, target);

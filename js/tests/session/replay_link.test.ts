@@ -2,7 +2,7 @@
 /** A saved replay in the live match's place, as the page sees it. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Recording } from "../../contract/protocol";
-import { playerNames } from "../../session/player_names";
+import { opponentName, playerNames } from "../../session/player_names";
 import { Session } from "../../session/session";
 import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
 
@@ -32,6 +32,10 @@ describe("a replay", () => {
     worker().received.length = 0;
   });
   afterEach(() => session.dispose());
+
+  it("has opponents by their names, the idle one as among the targets", () => {
+    expect(["chaser", "idle", "league:best", "league:v7"].map(opponentName)).toEqual(["chaser", "standing still", "the champion", "v7"]);
+  });
 
   it("is played, runs to its end and is left", async () => {
     await begin();
