@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from dshq_widget.contract.setting import ConfigError, docs, nearest, parse_value
+from dshq_widget.contract.setting import ConfigError, docs, nearest, parse_value, shown
 
 NAME = r"[a-z][a-z0-9_]{0,30}"
 """An algorithm's name, and its section's."""
@@ -64,7 +64,7 @@ def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict
         key = spelled(kind, given)
         if key not in known:
             hint = nearest(key, [*known, *kind.ALIASES]) or "; its settings are " + ", ".join(known)
-            raise ConfigError(f"unknown setting {str(given)!r} in section {name}{hint}")
+            raise ConfigError(f"unknown setting {shown(str(given))} in section {name}{hint}")
         if key in out:
             raise ConfigError(f"{key} is given twice in section {name}, the second time as {str(given)!r}: remove one")
         out[key] = parse_value(f"{name}.{key}", value, known[key])

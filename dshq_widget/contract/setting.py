@@ -20,6 +20,10 @@ from typing import Any
 
 from dshq_widget.contract.finite import plain
 
+LONGEST_WORD = 60
+"""That may be a slip of the pen."""
+MOST_PAIRS = 1000
+"""Names with numbers in one setting."""
 NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
 
 ESSENTIALS = "essentials"
@@ -66,7 +70,11 @@ def setting(default: Any, kind: str, label: str, effect: str, group: str, **more
 
 
 def nearest(word: str, words: Any) -> str:
-    """`"; did you mean X?"` for the closest of `words`, or `""` if none is close."""
+    """`"; did you mean X?"` for the closest of `words`, or `""` if none is close, or `word` is long: to compare that
+    takes seconds.
+    """
+    if len(str(word)) > LONGEST_WORD:
+        return ""
     close = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -173,7 +181,9 @@ def _pairs(key: str, value: Any, spec: Mapping[str, Any], example: str) -> dict[
         items = {name.strip(): number for name, _, number in pairs}
     if not isinstance(items, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in items):
         raise wanted(key, f"names with numbers, like {example}", value)
-    return {name: _number(f"{key}[{name}]", number, spec, "a number") for name, number in items.items()}
+    if len(items) > MOST_PAIRS:
+        raise wanted(key, f"{MOST_PAIRS:,} names at most", value)
+    return {name: _number(f"{key}[{name:.60}]", number, spec, "a number") for name, number in items.items()}
 
 
 def _shares(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from dshq_widget.contract.setting import (
     nearest,
     parse_value,
     setting,
+    shown,
     wanted,
 )
 
@@ -300,7 +301,7 @@ def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, 
         if key not in FIELDS:
             known = [*FIELDS, *ALIASES, DIVISOR]
             raise ConfigError(
-                f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
+                f"unknown setting {shown(str(given))}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
             )
         if key in out:
             raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: remove one")

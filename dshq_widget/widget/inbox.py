@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import queue
 import threading
@@ -140,7 +141,7 @@ class Inbox:
             self._warn_once("show settings that are not an object")
             return
         widget, good, bad = self._widget, {}, False
-        for name, setting in value.items():
+        for name, setting in itertools.islice(value.items(), len(protocol.SHOW_DEFAULTS)):  # more cannot be right
             try:
                 good[name] = page_protocol.check_show(name, setting, self._rivals.opponents)
             except ValueError as error:

@@ -45,7 +45,7 @@ LIVE = (
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
     """Check one setting of the show; `opponents` are those besides idle and random. Raises ValueError."""
     if name not in protocol.SHOW_DEFAULTS:
-        raise ValueError(f"unknown show setting {name!r}{setting.nearest(name, protocol.SHOW_DEFAULTS)}")
+        raise ValueError(f"unknown show setting {name!r:.60}{setting.nearest(name, protocol.SHOW_DEFAULTS)}")
     if name == "mode":
         return one_of(name, value, protocol.MODES)
     if name == "swap":

@@ -116,6 +116,22 @@ def test_numbers_of_any_size_in_any_place_harm_nothing(victim):
         assert_answers(victim)
 
 
+def test_names_of_any_length_and_number_cost_no_seconds_and_fill_no_log(victim):
+    """To look for the nearest word took a second a megabyte, and a second for 13,000 names."""
+    long, many, begun = "ab" * 1_000_000, {f"k{k}": 1 for k in range(30_000)}, time.process_time()
+    for content in ({"key": long}, {"key": "activation", "value": long}, {"key": "reward_weights", "value": many}):
+        victim.comm.say({"type": "SET_HYPER", "value": 1, **content})
+    for settings_of_a_page in (many, {long: 1}):
+        victim.comm.say({"type": "START_TRAINING", **settings_of_a_page})
+    victim.comm.say({"type": "START_FROM", "policy": long})
+    for show in (many, {long: 1}, {"opponent": long}, {"mode": long}):
+        victim.comm.say({"state": {"show": show}}, method="update")
+    assert_answers(victim)
+    assert time.process_time() - begun < 1
+    told = [text for texts in victim._fence._logged.values() for _, text in texts]
+    assert max(map(len, [*told, *victim._inbox._warned])) < 2000
+
+
 def test_a_page_cannot_ask_for_processes_without_end(victim, monkeypatch):
     """Each costs memory; in Python one may have them."""
     monkeypatch.setattr(budget, "memory_limit", lambda *_: 2e9)
