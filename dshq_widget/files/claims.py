@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dshq_widget.system import locks
 from dshq_widget.system.finalize import finalize
+
+NOT_OURS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
+"""What opening another user's lock gives, or something that is no file."""
 
 
 class ClaimError(ValueError):
@@ -20,7 +25,8 @@ class Claim:
     beside it, which ends with the process, however that ends. One of this process that is `idle` is taken over: a cell
     of a notebook that is run again makes another trainer while the last one is still there.
 
-    Raises ClaimError if it is another's, OSError if the folder cannot be written.
+    Raises ClaimError if it is another's, or the lock is another user's or no file; OSError if the folder cannot be
+    written.
     """
 
     def __init__(self, path: Path, idle: Callable[[], bool] = lambda: False) -> None:
@@ -56,10 +62,18 @@ def claimed(*paths: Path) -> Iterator[None]:
 
 def _locked(path: Path) -> locks.Lock | None:
     """The lock; None on a file system without locks, where there is no way to know of other processes."""
+    hidden = path.with_name(f".{path.name}.lock")
     try:
-        lock = locks.hold(path.with_name(f".{path.name}.lock"))
+        lock = locks.hold(hidden)
     except locks.NoLocksError:
         return None
+    except OSError as error:
+        if error.errno not in NOT_OURS or not os.path.lexists(hidden):
+            raise
+        raise ClaimError(
+            f"{str(hidden)!r} is another user's, or no lock ({error.strerror}), so another run may be writing "
+            f"{path.name!r}: remove it if none does, or choose another place"
+        ) from error
     if lock is None:
         raise _another(path)
     return lock

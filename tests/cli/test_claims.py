@@ -115,6 +115,18 @@ def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_pa
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
     (tmp_path / ".bot.dshq.lock").symlink_to(tmp_path / "victim")
-    with pytest.raises(OSError), claimed(tmp_path / "bot.dshq"):
+    with pytest.raises(ClaimError, match="no lock"), claimed(tmp_path / "bot.dshq"):
         pass
     assert not (tmp_path / "victim").exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_a_trainer_does_not_write_where_nobody_can_tell_who_else_does(tmp_path, kind):
+    """For want of a lock two runs would write over each other's policy."""
+    make = {"link": lambda path: path.symlink_to(tmp_path), "folder": os.mkdir, "pipe": os.mkfifo}[kind]
+    make(tmp_path / ".autosave.dshq.lock")
+    with Undone("bandit", log_dir=tmp_path) as trainer:
+        with pytest.raises(ClaimError, match="remove it if none does, or choose another place"):
+            trainer.start()
+        assert trainer.status == "idle"
+    assert main.main(["train", "bandit", "--updates", "1", "--log-dir", str(tmp_path), "--quiet"]) == 2
