@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-FORMULA = re.compile('(^|[;\t])(?=[ "]*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])')
+FORMULA = re.compile('(^|[;\t\n]|\r(?!\n))(?=[ "]*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])')
 """Where one would begin, also in full width. A spreadsheet of a country that writes 0,5 takes the semicolon to divide
-cells, or a tab, whatever quotes stand around.
+cells, or a tab, and a line's end to divide rows, whatever quotes stand around.
 """
 
 

@@ -53,6 +53,7 @@ def test_one_row_for_each_student_of_the_roster(tmp_path: Path):
 def test_no_cell_is_a_formula(tmp_path: Path):
     """Neither where a comma divides cells nor where a semicolon does."""
     names = {"=1": "'=1", "-1": "'-1", "@x": "'@x", "\uff1d1": "'\uff1d1", "a;=1": "a;'=1", 'a; "=1"': 'a;\' "=1"'}
+    names |= {"a\n=1": "a\n'=1", "a\r\n@x": "a\r\n'@x", "a\rb": "a\rb", "a\r\nb": "a\r\nb"}
     names |= {"a;b": "a;b", "Anne-Marie": "Anne-Marie", "a=b": "a=b", "a, =1": "a, =1"}
     assert {name: plain(name) for name in names} == names
     roster, scores = files(tmp_path, scores=SCORES.replace("watch", "=watch").replace("experiment", "x;+experiment"))
