@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import os
 import sys
+import tracemalloc
 
 import pytest
 
@@ -156,6 +157,18 @@ def test_a_file_of_somebody_else_keeps_every_byte(tmp_path, content):
     with pytest.raises(ValueError, match="different columns"):
         Logs(str(tmp_path), SPEC)
     assert path.read_bytes() == content
+
+
+def test_a_long_table_is_not_read_as_a_whole(tmp_path):
+    Logs(str(tmp_path), SPEC).close()
+    with open(tmp_path / "metrics.csv", "ab") as table:
+        table.write(b"1764238563.1\n" * 1_000_000 + b"17")
+    size = (tmp_path / "metrics.csv").stat().st_size
+    tracemalloc.start()
+    Logs(str(tmp_path), SPEC).close()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20 and (tmp_path / "metrics.csv").stat().st_size == size - 2
 
 
 def test_training_writes_what_it_reports(tmp_path):

@@ -17,6 +17,8 @@ from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD, metric_named
 
 CSV_NAME = "metrics.csv"
+LONGEST_HEADER, BLOCK = 1 << 20, 1 << 16
+"""Bytes of a table's first line, and of what is read of it at once."""
 TIME = "time"
 """The first column: Unix time in seconds."""
 AGAIN_SECONDS = 60.0
@@ -102,13 +104,24 @@ def _opened(path: Path, header: list[str]) -> tuple[io.FileIO, list[str], int]:
     the bytes at its end that are no whole line, which go once it is certain that the file is ours.
     """
     file = io.FileIO(path, "a+")
+    size, whole = _lengths(file)
     file.seek(0)
-    content = file.readall() or b""
-    whole = content.rfind(b"\n") + 1
-    if not whole and ",".join(header).encode().startswith(content.rstrip(b"\r")):
-        return file, [], len(content)
-    text = content[: whole or None].decode("utf-8", "replace")
-    return file, next(csv.reader(io.StringIO(text, newline="")), []), len(content) - whole
+    first = file.readline(LONGEST_HEADER)
+    if not whole and ",".join(header).encode().startswith(first.rstrip(b"\r")):
+        return file, [], size
+    return file, next(csv.reader([first.decode("utf-8", "replace")]), []), size - whole
+
+
+def _lengths(file: io.FileIO) -> tuple[int, int]:
+    """Bytes of a file, and of its whole lines; it is read from its end, since a long run's table is large."""
+    size = end = file.seek(0, os.SEEK_END)
+    while end:
+        begin = max(end - BLOCK, 0)
+        file.seek(begin)
+        if (found := (file.read(end - begin) or b"").rfind(b"\n")) >= 0:
+            return size, begin + found + 1
+        end = begin
+    return size, 0
 
 
 def _without_own(header: list[str]) -> list[str]:
