@@ -63,7 +63,7 @@ const winsAgainst = (script?: string): Headline => ({
   read: (row) => percent(row[script ? "win_share" : "win_share_random"]),
 });
 const RETURN: Headline = {
-  caption: "mean return",
+  caption: "evaluated return",
   title: "Mean return per episode in the last evaluation",
   read: (row) => compact(row.evaluated_return),
 };

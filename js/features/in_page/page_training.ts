@@ -5,7 +5,6 @@
 import { listen, type Model } from "../../contract/model";
 import type { KernelToPage } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
-import { compact } from "../../ui/format";
 import type { Between } from "../plug";
 import { LearnerLink } from "./learner_link";
 import { buildOffer, type Offer } from "./offer";
@@ -209,8 +208,7 @@ export class PageTraining implements Between {
         ],
       };
     } else if (this.starving.now && this.ready && !this.trainer) {
-      const rate = this.base.get("metrics").agent_steps_per_second ?? 0;
-      const text = `The kernel makes ${compact(rate)} decisions a second, because other work leaves it little. This page can train by itself, likely faster.`;
+      const text = "Other work leaves the kernel little of the processors. This page can train by itself, likely faster.";
       this.offer = { text, actions: [{ control: "train-in-page", act: () => this.takeFromKernel() }] };
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });

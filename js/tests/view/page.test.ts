@@ -112,7 +112,7 @@ describe("a drill of one side", () => {
     await settle();
     expect([...root.querySelectorAll(".goals")].map((shown) => shown.textContent)).toEqual(["0.3", "12"]);
     expect([...root.querySelectorAll(".name")].map((name) => name.textContent)).toEqual(["AI", "steps"]);
-    expect(root.querySelector(".tile .caption")!.textContent).toBe("mean return");
+    expect(root.querySelector(".tile .caption")!.textContent).toBe("evaluated return");
     expect([...root.querySelectorAll("figcaption .title")].map((title) => title.textContent)).not.toContain("Matches won");
   });
 });

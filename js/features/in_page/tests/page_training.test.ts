@@ -29,7 +29,7 @@ describe("a kernel that hardly gets on", () => {
     report(0.1, 4);
     expect(training.offer, "it may be over in a moment").toBeNull();
     report(0.1, 1);
-    expect(training.offer!.text).toContain("The kernel makes 9k decisions a second");
+    expect(training.offer!.text).toContain("Other work leaves the kernel little");
     void training.offer!.actions[0]!.act();
     expect(model.sentOf("STOP_TRAINING")).toHaveLength(1);
     expect(training.offer).toBeNull();
@@ -37,9 +37,13 @@ describe("a kernel that hardly gets on", () => {
 
   it("is left alone where it has enough again, or stops", () => {
     report(0.1, 5);
+    report(0.6, 4);
+    expect(training.offer, "it may be less again in a moment").not.toBeNull();
     report(0.6, 1);
     expect(training.offer).toBeNull();
+    report(0.1, 5);
     model.set("status", "stopped");
+    expect(training.offer).toBeNull();
     report(0.1, 6);
     expect(training.offer).toBeNull();
   });
