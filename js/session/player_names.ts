@@ -19,6 +19,11 @@ export interface Lineup {
   readonly standIn: StandIn | null; // of side 1
 }
 
+/** Whether a person has `side`'s keys. */
+export function personPlays({ show, taken }: Pick<Lineup, "show" | "taken">, side: number): boolean {
+  return side === 0 && (show.mode === "human_vs_ai" || taken);
+}
+
 /** Of side 0 and side 1; in a replay their colours. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
 export function playerNames(session: Lineup): [string, string] {
   if (!session.live) return ["Blue", "Orange"];
@@ -27,7 +32,7 @@ export function playerNames(session: Lineup): [string, string] {
   const { standIn } = session;
   const untrained = (mode === "ai_vs_ai" || session.elsewhere) && session.model.get("policy")?.layers.length ? "Untrained" : "";
   const network = version > 0 ? (standIn ? `v${version}` : "AI") : untrained;
-  const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
+  const blue = personPlays(session, 0) ? "You" : network || "random";
   if (standIn) return [blue, standIn.name];
   return [blue, mode === "sandbox" || session.elsewhere ? opponentName(session.opponent) : network || opponentName(session.opponent)];
 }

@@ -2,6 +2,7 @@
 
 import type { DrillSpec, Outcome } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
+import { personPlays } from "../../session/player_names";
 import { field, h, select, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
 import { nameOf } from "../move_name";
@@ -71,6 +72,9 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   session.events.on(
     "why",
     () => {
+      const { player } = session.thoughts.now;
+      const two = session.model.get("drill")?.spec.sides === 2;
+      if (two && personPlays(session, player)) session.thoughts.choosePlayer(1 - player); // whoever asks knows why they made their own move
       ask();
       element.closest(".part")?.scrollIntoView({ block: "nearest" });
     },

@@ -236,6 +236,21 @@ describe("what it thinks", () => {
     expect(panel().querySelectorAll(".outcome")).toHaveLength(0);
     expect(answer.hidden).toBe(true);
   });
+
+  it("asks for the network's move where a person plays the other side, and calls the person you", async () => {
+    control<HTMLSelectElement>("Mode").value = "human_vs_ai";
+    control("Mode").dispatchEvent(new Event("change"));
+    await unfold();
+    await say({ type: "STATE", ...state, playing: false });
+    control("Why that move?").click();
+    await settle();
+    expect(worker().of("INSPECT").at(-1)).toMatchObject({ player: 1 });
+    await say({ type: "OUTCOMES", player: 1, outcomes: [{ ...outcome, made: true }] });
+    const answer = root.querySelector<HTMLElement>(".why-answer")!;
+    expect(answer.textContent).toContain("It does forward · dash");
+    await say({ type: "OUTCOMES", player: 0, outcomes: [{ ...outcome, made: true }] });
+    expect(answer.textContent).toContain("You do forward · dash");
+  });
 });
 
 describe("a drill of one side", () => {
