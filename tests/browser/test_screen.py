@@ -41,6 +41,12 @@ def test_few_controls_at_first_on_one_screen(shared_page: SharedPage, cell: str)
     assert "Train" in shown and len(shown) <= MOST_CONTROLS, shown
     frame = widget.root.locator(".frame").bounding_box()
     assert frame["height"] <= 640
+    pause, lab, share = (widget.control(name).bounding_box() for name in ("pause", "lab", "share"))
+    assert (lab["y"], lab["height"]) == (pause["y"], pause["height"])
+    word = widget.control("share").locator(".text").bounding_box()
+    assert share["x"] + share["width"] - word["x"] - word["width"] >= 6, (
+        "the word stands off the edge that hovering shows"
+    )
     sideways = widget.root.evaluate("root => root.scrollWidth - root.clientWidth")
     assert sideways <= 0
 
