@@ -21,6 +21,8 @@ STUCK = (
 PAUSED_TEXT = (
     "learning is paused; the match keeps playing. Press Next update to learn once, or Resume learning to continue."
 )
+NAME_LETTERS = 13
+"""Of another process's name, at most: the status line has two lines for two names and their shares."""
 
 log = logging.getLogger("dshq_widget")
 
@@ -143,6 +145,12 @@ def shortage(processors: float, takers: Mapping[str, float] | None) -> str:
     """
     if takers is None:
         return ""
-    used = [f"{name}{' takes' if k == 0 else ''} {100 * part:.0f} %" for k, (name, part) in enumerate(takers.items())]
+    used = [
+        f"{cut(name)}{' takes' if k == 0 else ''} {100 * part:.0f} %" for k, (name, part) in enumerate(takers.items())
+    ]
     others = " and ".join(used) or "other work takes the rest"
     return f"the learner has {100 * processors:.0f} % of a processor, because {others}"
+
+
+def cut(name: str) -> str:
+    return name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1].rstrip()}…"

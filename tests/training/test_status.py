@@ -29,6 +29,11 @@ def test_what_cannot_be_seen_is_not_named():
     assert shortage(0.1, {}) == "the learner has 10 % of a processor, because other work takes the rest"
 
 
+def test_a_long_name_is_cut_so_that_the_line_keeps_its_height():
+    said = shortage(0.2, {"npm exec tsc --noEmit": 0.2, "node": 0.1})
+    assert said.endswith("because npm exec tsc… takes 20 % and node 10 %")
+
+
 def test_only_a_silent_learner_is_said_to_be_silent_and_only_while_it_is():
     status = training()
     status.receive({"type": "HEALTH", "health": "slow"})
