@@ -55,7 +55,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     empty.hidden = rows.length > 0;
     table.hidden = cross.element.hidden = rows.length === 0;
     cross.show(rows);
-    setText(against, `points vs ${script()}`);
+    setText(against, `points vs\u00a0${script()}`);
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);

@@ -44,6 +44,7 @@ describe("the league", () => {
     expect(all(".league .elo")).toEqual(["1612 ±40", "1480 ±50", "1400"]);
     expect(all(".league .mark")).toEqual(["champion", "newest", "script"]);
     expect(all(".league tbody td:nth-child(5)")).toEqual(["75%", "–", "–"]);
+    expect(all(".league thead th")[4], "two lines at most").toBe("points vs\u00a0chaser");
     expect(one(".league .caption").textContent).toBe("Champion v40 · rank 1 · Elo 1612 (1570 to 1650)");
     const bands = [...root.querySelectorAll<HTMLElement>(".league .range")].map(({ style }) => [style.left, style.width].map(parseFloat));
     expect(bands).toHaveLength(2); // a pinned rating has none
