@@ -21,7 +21,7 @@ def classes(path: str) -> list[type[Drill]]:
     """
     from dshq_widget.drill.declaration import Drill
 
-    file = Path(path).expanduser()
+    file = Path(path).expanduser().absolute()  # as Python calls it where it names a line
     if file.suffix != ".py":
         raise UsageError(f"expected a Python file with a Drill class or a drill's name, got {path!r}")
     if not file.is_file():
@@ -34,14 +34,14 @@ def classes(path: str) -> list[type[Drill]]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise UsageError(_where(file, error)) from error
+        raise UsageError(_where(file, path, error)) from error
     found = [
         value
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Drill) and value.__module__ == name
     ]
     if not found:
-        raise UsageError(f"{file} defines no drill: write `class MyDrill(Drill):` in it (docs/reference/rules.md)")
+        raise UsageError(f"{path} defines no drill: write `class MyDrill(Drill):` in it (docs/reference/rules.md)")
     return found
 
 
@@ -78,12 +78,12 @@ def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
     return compatibility.known_drill(saved, path, advice)
 
 
-def _where(file: Path, error: Exception) -> str:
+def _where(file: Path, given: str, error: Exception) -> str:
     """An exception raised while a file ran, with the line of the file that raised it."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
     step = error.__traceback__
     while step is not None:
         line = step.tb_lineno if step.tb_frame.f_code.co_filename == str(file) else line
         step = step.tb_next
     message = error.msg if isinstance(error, SyntaxError) else error
-    return f"{file}{f':{line}' if line else ''}: {type(error).__name__}: {message}"
+    return f"{given}{f':{line}' if line else ''}: {type(error).__name__}: {message}"

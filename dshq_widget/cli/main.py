@@ -241,6 +241,8 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
             found.append(to_json(finding))
             if not options.json:
                 print(f"{marks[finding.ok]} {finding.name:15} {finding.text}", flush=True)
+                if finding.where:
+                    print(f"{'':19} {finding.where}")
                 if finding.mend:
                     print(f"{'':19} {finding.mend[:1].upper()}{finding.mend[1:]}.")
         passes = all(check["ok"] is not False for check in found)

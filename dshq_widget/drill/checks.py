@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import ast
 import linecache
+import math
+import types
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from math import prod
@@ -40,7 +42,7 @@ RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def _is_count(value: Any) -> bool:
@@ -314,6 +316,10 @@ def _check_members(drill: Any, base: type) -> None:
     may = attributes(base)
     members = {n: value for part in drill.__mro__ if part not in (object, base) for n, value in vars(part).items()}
     rules = {n: value for n, value in members.items() if _is_rule(value)}
+    for n, value in rules.items():
+        if not isinstance(value, types.FunctionType):
+            kind = type(value).__name__
+            raise DeclarationError(f"{n!r} is a {kind}, not a plain function: leave only @rule above it", n)
     used = {word for value in rules.values() for word in value.__code__.co_names}
     for n in sorted(set(members) - used - may - set(RULES)):
         near = get_close_matches(n, RULES if n in rules else may, 1, cutoff=0.8)
@@ -346,7 +352,8 @@ def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
     """The file and the syntax tree of a class, found through one of its rules, because a class in a notebook has no
     file.
     """
-    for code in (value.__code__ for value in vars(drill).values() if _is_rule(value)):
+    rules = (value for value in vars(drill).values() if _is_rule(value))
+    for code in (value.__code__ for value in rules if isinstance(value, types.FunctionType)):
         lines = linecache.getlines(code.co_filename)
         for node in ast.walk(ast.parse("".join(lines))):
             if not isinstance(node, ast.ClassDef) or node.name != drill.__name__:

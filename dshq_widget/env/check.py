@@ -240,11 +240,14 @@ def ends(it: Subject) -> str:
             now = it.advance(state, it.game.actions(state, who)) & ~over
             winner = it.game.status(state)[1]
             if not np.isin(winner, (-1, 0, 1)).all():
-                raise Broken(f"`winner` returned {int(abs(winner).max())}", "return 1 (side 0), -1 (side 1) or 0")
+                raise Broken(
+                    f"`winner` returned {int(abs(winner).max())}", "return 1 (side 0), -1 (side 1) or 0", "winner"
+                )
             if (winner[~over & ~now] != 0).any():
                 raise Broken(
                     "a side has won before the end of the episode",
                     "let `winner` return 0 until `terminated` or the time limit",
+                    "winner",
                 )
             lengths += [k + 1] * int(now.sum())
             over |= now
@@ -299,6 +302,7 @@ def rewards(it: Subject) -> str:
         raise Broken(
             f"the {silent.kind} {silent.name!r} never pays anything: not in {16 * LANES} episodes of {players} play",
             "look at its condition; a term that is off on purpose has the weight 0",
+            silent.name,
         )
     moved = np.moveaxis(batch.game.terms(batch.tiles) - begin, 3, 1).reshape(total.shape) * batch.weights
     if not np.allclose(total[..., batch.kinds], moved[..., batch.kinds], atol=1e-3):
@@ -338,6 +342,7 @@ def baselines(it: Subject) -> str:
             raise Broken(
                 f"{name} earns {mean:.3g} per episode, random play {chance:.3g}",
                 f"a baseline must beat random play by {BETTER} or more: watch it in the widget's sandbox",
+                name,
             )
         said.append(f"{name} earns {mean:.3g} per episode")
     return f"{', '.join(said)}, random play {chance:.3g}"
@@ -356,6 +361,7 @@ def _mean_reward(it: Subject, who: str) -> float:
             raise Broken(
                 f"{who} returned action {int(actions.min() if actions.min() < 0 else actions.max())}",
                 f"actions are numbered 0 to {it.spec.n_actions - 1}; the last choice changes fastest",
+                who,
             )
         allowed = np.take_along_axis(it.game.mask(state)[:, 0], actions[:, :1], 1)[:, 0]
         if not allowed[~over].all():
@@ -425,12 +431,17 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
 }  # fmt: skip
 
 
+ABOUT = {"observations": "observe", "reset": "reset", "winners": "winner", "scene": "scene"}
+"""The rule that a check is about."""
+
+
 def inspect(it: Subject, name: str) -> Finding:
     """Run one check."""
     try:
-        return Finding(name, True, CHECKS[name](it))
+        with np.errstate(all="ignore"):  # what is no number is said in a sentence
+            return Finding(name, True, CHECKS[name](it))
     except Broken as broken:
-        return Finding(name, False, broken.text, broken.mend)
+        return Finding(name, False, broken.text, broken.mend, it.where(broken.rule or ABOUT.get(name, "")))
     except Impossible as reason:
         return Finding(name, None, str(reason))
 
@@ -438,7 +449,7 @@ def inspect(it: Subject, name: str) -> Finding:
 def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
     """Run every check in turn; the first one is whether the rules compile."""
     try:
-        it = Subject(drill if isinstance(drill, CompiledDrill) else compile_drill(drill))  # type: ignore[arg-type]
+        it = Subject(drill if isinstance(drill, CompiledDrill) else compile_drill(drill), drill)  # type: ignore[arg-type]
         it.game.new(1)
     except (ValueError, TypeError) as error:
         yield Finding("rules", False, str(error), "fix this and check again")
@@ -452,4 +463,4 @@ def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
-    return {"name": finding.name, "ok": finding.ok, "text": finding.text, "mend": finding.mend}
+    return {key: getattr(finding, key) for key in ("name", "ok", "text", "mend", "where")}

@@ -22,14 +22,16 @@ class Finding:
     ok: bool | None
     text: str
     mend: str = ""
+    where: str = ""
+    """FILE:LINE of the rule that a failure is about, where there is one."""
 
 
 class Broken(Exception):
-    """A failed check: what is wrong (`text`) and how to fix it (`mend`)."""
+    """A failed check: what is wrong (`text`), how to fix it (`mend`) and which rule it is about, if it is one."""
 
-    def __init__(self, text: str, mend: str):
+    def __init__(self, text: str, mend: str, rule: str = ""):
         super().__init__(f"{text}: {mend}")
-        self.text, self.mend = text, mend
+        self.text, self.mend, self.rule = text, mend, rule
 
 
 class Impossible(Exception):
@@ -37,10 +39,10 @@ class Impossible(Exception):
 
 
 class Subject:
-    """A drill under test and its compiled game."""
+    """A drill under test and its compiled game. `written`: its class, whose lines findings name."""
 
-    def __init__(self, drill: CompiledDrill):
-        self.drill, self.spec = drill, drill.spec
+    def __init__(self, drill: CompiledDrill, written: object = None):
+        self.drill, self.spec, self.written = drill, drill.spec, written
         self.decisions = drill.spec.time_limit // drill.spec.action_repeat
         """Of the longest episode."""
         self.names: list[str] = [name for name, _, _ in drill.spec.fields]
@@ -49,6 +51,11 @@ class Subject:
     @cached_property
     def game(self) -> CpuGame:
         return self.drill.game()
+
+    def where(self, rule: str) -> str:
+        """FILE:LINE of one of its rules; "" if there is none of that name, or the drill came here translated."""
+        code = getattr(getattr(self.written, rule, None), "__code__", None) if rule else None
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else ""
 
     def advance(self, state: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
         """One decision of every game; returns which games are over, bool (n_tiles, 16)."""

@@ -2,7 +2,9 @@
 # ruff: noqa: F821  (random, random_int, circle and box are words of the rules language)
 
 import json
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -270,6 +272,13 @@ def test_each_finding_says_what_it_is(drill, name, text, mend):
     assert found.ok is False and text in found.text and mend in found.mend
 
 
+@pytest.mark.parametrize(("drill", "name", "rule"), [(Stingy, "rewards", "bonus"), (Silent, "observations", "observe")])
+def test_a_finding_names_the_line_of_its_rule(drill, name, rule):
+    code = getattr(drill, rule).__code__
+    found = inspect(Subject(compile_drill(drill), drill), name)
+    assert found.where == f"{__file__}:{code.co_firstlineno}"
+
+
 def test_what_is_not_there_is_not_checked():
     assert [name for name, finding in findings(Still).items() if finding.ok is None] == [
         "mirror",
@@ -302,7 +311,7 @@ def test_the_command_line_checks_a_file(tmp_path):
     assert report["drill"] == "mark" and not report["ok"]
     assert [c["name"] for c in report["checks"]] == ["rules", *CHECKS]
     (wrong,) = [c for c in report["checks"] if c["ok"] is False]
-    assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"]
+    assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"] and "mark.py:" in wrong["where"]
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]"))
     line = LESSON.splitlines().index("        o[1, i] = s.x[i]") + 1
     said = dshq("check", file, expect=1).stdout
@@ -322,6 +331,18 @@ def test_files_without_a_drill_say_why(tmp_path, source, text):
     file.write_text(source)
     with pytest.raises(ValueError, match=text):
         classes(str(file))
+
+
+def test_a_file_that_is_named_from_its_folder_has_its_lines_named_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text("import os\n\nprint(missing)\n")
+    with pytest.raises(ValueError, match=r"^own\.py:3: NameError"):
+        classes("own.py")
+    Path("broken_words.py").write_text("\n\n\n\ndef f(:\n")
+    Path("own.py").write_text("import sys\nsys.path.insert(0, '.')\nimport broken_words\n")
+    monkeypatch.setattr("sys.path", [*sys.path])
+    with pytest.raises(ValueError, match=r"^own\.py:3: SyntaxError"):
+        classes("own.py")
 
 
 def test_what_is_no_file_is_told():

@@ -57,6 +57,10 @@ def no_lane(s, i):
     s.x[0] = 1.0
 
 
+def no_index(s, i):
+    s.x -= 0.02
+
+
 def unknown_name(s, i):
     s.x[i] = GAIM
 
@@ -198,6 +202,7 @@ def stands_still(s, i):
         (mixes, "cannot mix f32 and i32", "float()"),
         (early_return, "`return` is not allowed inside a block", "return it at the end"),
         (unknown_field, "no field 'xx'", "'x'"),
+        (no_index, "'s.x' is a field of all games at once", "s.x[i]"),
         (no_lane, "the last index of a state field is the lane", "s.field[i]"),
         (unknown_name, "'GAIM'", "'GAIN'"),
         (unknown_rule, "'sine' is not a rule", "'sin'"),
@@ -268,6 +273,9 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
         ({"observations": ("x",)}, r"observations: expected a tuple of Observation, .*got \('x',\)"),
         ({"rewards": {"win"}}, r"rewards: expected a dict, rule: weight, .*got \{'win'\}"),
         ({"rewards": {"win": "1"}}, "rewards: expected a dict, rule: weight"),
+        ({"rewards": {"win": math.nan}}, "rewards: expected a dict, rule: weight, .*nan"),
+        ({"world": (0, 0, math.inf, 10**400)}, "world: expected four numbers"),
+        ({"winner": rule(staticmethod(reset_x))}, "'winner' is a staticmethod, not a plain function: leave only @rule"),
         ({"baselines": "seeker"}, r"baselines: expected a tuple of texts, .*got 'seeker'"),
         ({"keys": {"KeyA": "c"}}, r"keys: expected a dict, key: \(choice, option\), .*got \{'KeyA': 'c'\}"),
         ({"keys": {"KeyA": ("z", "d")}}, "not an action; the choices are 'a'"),

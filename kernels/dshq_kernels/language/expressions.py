@@ -170,6 +170,9 @@ class Expressions:
             value = own if isinstance(own, (bool, int, float, np.number)) else value
         if value is None or isinstance(value, (types.FunctionType, types.ModuleType, str)):
             name = ast.unparse(node)
+            if isinstance(node, ast.Attribute) and scope.marks_field(node) and node.attr in self.reader.fields:
+                index = "k, i" if self.reader.fields[node.attr].length else "i"
+                raise scope.error(node, f"{name!r} is a field of all games at once", f"write `{name}[{index}]`")
             mend = suggest(name, self.reader.numbers(scope.parsed), "define it as a module or class constant")
             raise scope.error(node, f"{name!r} is not a local, a constant or a rule", mend)
         return literal(value, node, scope.parsed)
