@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from sqlalchemy import event
+from sqlalchemy.pool import QueuePool
 
 from dshq_widget.classroom import referee as referees
 from dshq_widget.classroom import rounds
@@ -110,7 +111,9 @@ def test_another_error_of_a_page_is_said_without_the_database(tmp_path: Path, ca
 
 def test_those_who_wait_for_another_program_leave_a_connection_to_those_who_read(tmp_path: Path):
     store = Store(f"sqlite:///{tmp_path}/league.db")
-    store.engine.pool._timeout = 0.1  # of waiting for a connection
+    pool = store.engine.pool
+    assert isinstance(pool, QueuePool)
+    pool._timeout = 0.1  # of waiting for a connection
     with contextlib.ExitStack() as waiting:
         for _ in range(32):  # as many threads as asyncio has at most, in the middle of something
             waiting.enter_context(store.engine.connect())
