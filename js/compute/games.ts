@@ -49,6 +49,7 @@ export class Games {
   readonly decision: Step[]; // `length` times
   readonly end: Step[]; // then once
   readonly rows: number; // learning sides
+  private readonly slots: number; // for last observations of a row, one for each end of its time
   private readonly state: GPUBuffer;
   private readonly clock: GPUBuffer;
   private readonly tally: GPUBuffer;
@@ -66,10 +67,10 @@ export class Games {
     const { count, length, opponent, side, base } = options;
     const { planes, masks, observations, words, count: all } = samples;
     const [rows, terms, actionAt] = [rowsOf(count, spec.sides, opponent), spec.terms.length, placesOf(spec).action! * count];
-    const slots = 1 + Math.floor((length - 1) / Math.ceil(spec.time_limit / spec.action_repeat)); // last observations of a row
-    this.rows = rows;
+    const slots = 1 + Math.floor((length - 1) / Math.ceil(spec.time_limit / spec.action_repeat));
+    [this.rows, this.slots] = [rows, slots];
     [this.clock, this.tally] = [kit.zeros(2), kit.zeros(this.runningAt() + rows)];
-    [this.paid, this.advantages] = [kit.uniform(new Array(10).fill(0)), kit.uniform(new Array(7).fill(0))];
+    [this.paid, this.advantages] = [kit.uniform(new Array(11).fill(0)), kit.uniform(new Array(7).fill(0))];
     const { clock, tally, paid, advantages } = this;
     const games = rules.games(options.keys, options.practice);
     const { state } = games;
@@ -124,7 +125,7 @@ export class Games {
     const { count, length, side, base } = this.options;
     const all = this.samples.count;
     const ticksAt = placesOf(spec).ticks!;
-    kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, side, { f32: gamma }]);
+    kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, side, { f32: gamma }, this.slots]);
     kit.set(this.advantages, [length, rows, spec.n_actions + 1, base, all, { f32: gamma }, { f32: gae_lambda }]);
     kit.write(this.clock, Uint32Array.of(0, draws));
     encoder.clearBuffer(this.tally, 0, 4 * this.runningAt()); // returns of running episodes stay

@@ -1,5 +1,5 @@
 // After a decision: what it paid each learning side, and whose episode it ended; one thread a game (play/settle_cuda.py).
-struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, side: u32, gamma: f32 }
+struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, side: u32, gamma: f32, slots: u32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> clock: array<u32>;
 @group(0) @binding(2) var<storage, read> terms: array<f32>; // [sides, n_terms, games], after the decision
@@ -45,7 +45,8 @@ fn settle(@builtin(global_invocation_id) id: vec3u) {
     let at = sizes.base + clock[0] * sizes.rows + row;
     planes[REWARD * sizes.samples + at] = total;
     planes[ENDED * sizes.samples + at] = select(select(0.0, 2.0, late), 1.0, terminated);
-    planes[SLOT * sizes.samples + at] = select(-1.0, tally[of_row(LATE, row)], late);
+    let slot = min(tally[of_row(LATE, row)], f32(sizes.slots) - 1.0); // games may begin late: a drill's own starts
+    planes[SLOT * sizes.samples + at] = select(-1.0, slot, late);
     tally[of_row(LATE, row)] += select(0.0, 1.0, late);
     let running = of_row(TERMS + sizes.n_terms, row);
     let gain = tally[running] + total;

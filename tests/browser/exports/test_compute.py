@@ -11,6 +11,7 @@ from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.declaration import rule
 from dshq_widget.drills import drills
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
@@ -315,6 +316,25 @@ def agree(
         running[ended] = 0
     told.episodes += int(over[:, :games].sum())
     told.paid += wanted["paid"].sum((0, 1))
+
+
+class Late(Race):
+    """Its episodes begin near their end."""
+
+    @rule
+    def reset(s, i):
+        s.x[0, i] = 0.0
+        s.x[1, i] = 0.0
+        s.ticks[i] = 24
+
+
+def test_a_side_has_only_so_many_last_observations(page):
+    drill = compile_drill(Late)
+    spec = PolicySpec.for_drill(drill.spec, (16,))
+    play(page, drill, Policy(spec.layers, spec.activation, weights_of(spec, 2)), {"self": 16}, 20)
+    found, per_episode = page.samples(), -(-drill.spec.time_limit // drill.spec.action_repeat)
+    late = found["slot"][found["ended"] == 2]
+    assert late.size > 2 * 32 and late.max() == (20 - 1) // per_episode
 
 
 @pytest.mark.slow
