@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Starving } from "../../features/in_page/starving";
+import { Starving } from "../starving";
 
 const after = (starving: Starving, processors: readonly (number | undefined)[]) =>
   processors.map((part) => {
