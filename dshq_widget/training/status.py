@@ -141,15 +141,15 @@ def shortage(processors: float, takers: Mapping[str, float] | None) -> str:
     """A sentence about a learner that has so few, and who has the others; "" where it has enough (`takers` is None).
 
     >>> shortage(0.32, {"python3": 1.2, "chrome": 0.4})
-    'the learner has 32 % of a processor, because python3 takes 120 % and chrome 40 %'
+    'the learner has 32% of a processor, because python3 takes 120% and chrome 40%'
     """
     if takers is None:
         return ""
     used = [
-        f"{cut(name)}{' takes' if k == 0 else ''} {100 * part:.0f} %" for k, (name, part) in enumerate(takers.items())
+        f"{cut(name)}{' takes' if k == 0 else ''} {100 * part:.0f}%" for k, (name, part) in enumerate(takers.items())
     ]
     others = " and ".join(used) or "other work takes the rest"
-    return f"the learner has {100 * processors:.0f} % of a processor, because {others}"
+    return f"the learner has {100 * processors:.0f}% of a processor, because {others}"
 
 
 def cut(name: str) -> str:

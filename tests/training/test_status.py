@@ -18,20 +18,20 @@ def training() -> TrainingStatus:
 def test_a_learner_that_has_too_little_is_said_with_a_number_and_with_who_takes_the_rest():
     status = training()
     status.receive({"type": "PROCESSORS", "processors": 0.32, "takers": {"python3": 1.2, "chrome": 0.4}})
-    assert status.text == "the learner has 32 % of a processor, because python3 takes 120 % and chrome 40 %"
+    assert status.text == "the learner has 32% of a processor, because python3 takes 120% and chrome 40%"
     status.receive({"type": "METRICS", "values": {"agent_steps": 1}})
-    assert "32 % of a processor" in status.text, "it stays while it is so"
+    assert "32% of a processor" in status.text, "it stays while it is so"
     status.receive({"type": "PROCESSORS", "processors": 0.9, "takers": None})
     assert status.text == "training on 1 thread"
 
 
 def test_what_cannot_be_seen_is_not_named():
-    assert shortage(0.1, {}) == "the learner has 10 % of a processor, because other work takes the rest"
+    assert shortage(0.1, {}) == "the learner has 10% of a processor, because other work takes the rest"
 
 
 def test_a_long_name_is_cut_so_that_the_line_keeps_its_height():
     said = shortage(0.2, {"npm exec tsc --noEmit": 0.2, "node": 0.1})
-    assert said.endswith("because npm exec tsc… takes 20 % and node 10 %")
+    assert said.endswith("because npm exec tsc… takes 20% and node 10%")
 
 
 def test_only_a_silent_learner_is_said_to_be_silent_and_only_while_it_is():

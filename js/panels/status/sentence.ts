@@ -36,10 +36,10 @@ export function forgets(status: Status, { schema }: Pick<ConfigTrait, "schema">,
   return `Train forgets ${whole(updates)} updates: ${keys.join(" and ")} ${need} a new network. The old run stays as a file.`;
 }
 
-/** With a capital and a full stop, and no percent sign alone on a line. */
+/** With a capital and a full stop. */
 function closed(text: string): string {
   const end = /[.!?…]$/.test(text) ? "" : ".";
-  return text && capital(text).replaceAll(" %", "\u00a0%") + end;
+  return text && capital(text) + end;
 }
 
 /** With commas between thousands, in every browser's language. */
