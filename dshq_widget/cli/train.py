@@ -42,7 +42,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     how |= {"engine": plan.engine, "ray_address": plan.ray_address}
     with (
-        claims.claimed(*([out] if out and log_dir else [])),  # the trainer claims what it writes itself
+        claims.claimed(*([out] if out and log_dir and out != log_dir / AUTOSAVE_NAME else [])),  # else the trainer does
         Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
     ):
         trainer.claim()

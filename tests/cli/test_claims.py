@@ -35,6 +35,15 @@ def test_a_second_run_into_one_file_says_so(other, tmp_path, capsys):
     assert os.listdir(tmp_path) == [".bot.dshq.lock"]
 
 
+def test_the_policy_may_be_the_log_folders_own_file(tmp_path, learners_in_threads):
+    """Then one run writes it twice, and is no other one to itself."""
+    out = tmp_path / "autosave.dshq"
+    run = ["train", "bandit", "--updates", "1", "--quiet", "--log-dir", str(tmp_path), "--out", str(out)]
+    with claimed(out):
+        assert main.main(run) == 2
+    assert main.main(run) == 0 and out.is_file()
+
+
 def test_a_claim_ends_with_its_process_and_leaves_nothing(other, tmp_path):
     path = tmp_path / "bot.dshq"
     with pytest.raises(ClaimError, match="another run writes"), claimed(path):
