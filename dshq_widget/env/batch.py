@@ -137,6 +137,9 @@ class Batch:
         `reset`.
         """
         n = self.spec.n_actions
+        if np.shape(actions) != (self.num_games, self.sides):
+            wanted = f"actions of shape {(self.num_games, self.sides)}"
+            raise ValueError(f"expected {wanted}, got shape {np.shape(actions)}")
         actions = whole_actions(actions, (self.num_games, self.sides))
         if actions.min() < 0 or actions.max() >= n:
             raise ValueError(f"expected actions 0..{n - 1}, got some in {actions.min()}..{actions.max()}")

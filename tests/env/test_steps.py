@@ -111,6 +111,14 @@ def test_what_is_no_action_is_refused(actions, said):
     env.step(np.float32([0, 1, 1]))
 
 
+def test_actions_of_sides_and_games_are_not_mixed_up():
+    batch = Batch("ball", 3)
+    for wrong in (np.zeros((2, 3), int), np.zeros(6, int)):
+        with pytest.raises(ValueError, match=r"actions of shape \(3, 2\), got shape"):
+            batch.step(wrong)
+    batch.step([[0, 1]] * 3)
+
+
 def test_a_game_without_a_seed_goes_on_with_its_own():
     env, same = DrillVectorEnv("cartpole", 3, seed=5), DrillVectorEnv("cartpole", 3, seed=5)
     env.reset(seed=[1, None, 3])
