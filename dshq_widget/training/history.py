@@ -90,7 +90,7 @@ class Progress:
     def _cut(self, line: str) -> str:
         """Cut the line to the terminal's width at a word: a wrapped line cannot be redrawn in place."""
         room = shutil.get_terminal_size().columns - 1
-        if len(line) <= room or self._stream.closed or not self._stream.isatty():
+        if len(line) <= room or getattr(self._stream, "closed", False) or not self._stream.isatty():
             return line
         return line[: room - 1].rsplit(" ", 1)[0] + " …"
 

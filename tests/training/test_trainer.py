@@ -104,6 +104,25 @@ def test_progress_fits_a_terminal_and_ends_with_a_whole_word(monkeypatch):
     assert len(shown) < 80 and shown.endswith("training on 1 thread (measured: rollout …")
 
 
+def test_progress_goes_to_a_stream_that_can_little(monkeypatch):
+    """As those that people put in the place of sys.stderr, to write to two places for example."""
+    said = []
+
+    class Tee:
+        def write(self, text):
+            said.append(text)
+
+        def flush(self):
+            pass
+
+        def isatty(self):
+            return False
+
+    monkeypatch.setattr(sys, "stderr", Tee())
+    Progress().show(1.0, "training " * 30)
+    assert "100% training" in "".join(said)
+
+
 @pytest.mark.parametrize(
     ("cpu", "workers", "expected"), [(0.5, -1, 0), (2, -1, 0), (2, 1, 1), (8, 0, 0), (16, 3, 3), (64, 200, 64)]
 )
