@@ -25,8 +25,8 @@ class PolicyVersion:
 
     @property
     def trained(self) -> bool:
-        """Whether anything was learned, or loaded. Its version does not tell: a run with rollout processes publishes
-        its untrained policy as version 1.
+        """Whether anything was learned in a run. Its version does not tell: a run with rollout processes publishes its
+        untrained policy as version 1. Nor does this of a file that somebody made.
         """
         return self.step > 0 or self.version > 1
 

@@ -373,8 +373,7 @@ class Trainer(Readings, Callbacks):
                 new = network and self.latest_policy().trained
                 more = f" and need a new network; version {self.version} will stay as a file" if new else ""
                 self._status.text = f"{', '.join(waiting)} will take effect at the next start{more}"
-            elif self._control.processes is None and not self.latest_policy().trained:
-                self._files.resume = None
+            elif self._control.processes is None and not self.latest_policy().trained and self._files.resume is None:
                 self._latest.replace(self._config.untrained())
         self._notify()
 

@@ -186,6 +186,17 @@ def test_save_and_resume_without_training(tmp_path):
         Trainer(Walk, resume=path, hidden_sizes=(4,))
 
 
+def test_a_setting_leaves_a_policy_that_was_made_elsewhere(tmp_path):
+    """As one that PyTorch has trained: its file counts no steps."""
+    with Trainer(Walk, seed=2, hidden_sizes=(8, 8)) as t:
+        path = t.save(tmp_path / "made.dshq")
+        made = t.latest_policy().weights
+    with Trainer(Walk, seed=3, hidden_sizes=(8, 8)) as t:
+        t.load(path)
+        t.set_hyper(lr=0.02)
+        assert np.array_equal(t.latest_policy().weights, made)
+
+
 def test_closing_twice_is_fine_and_reading_goes_on(tmp_path):
     t = Trainer(Walk)
     t.close()
