@@ -122,12 +122,15 @@ class DrillVectorEnv(VectorEnv):
         options = options or {}
         check_options(options, RESET_OPTIONS)
         chosen = self._chosen(options.get("reset_mask"))
-        seeds = self._seeds(seed)
+        seeds = None if seed is None else self._seeds(seed)
         if "practice" in options:
             self.batch.practise(bool(options["practice"]), chosen)
-        seeded = np.array([one is not None for one in seeds])
-        self.batch.reset(chosen & ~seeded)
-        self.batch.seed(np.array([one or 0 for one in seeds]), chosen & seeded)
+        if seeds is None:
+            self.batch.reset(chosen)
+        else:
+            seeded = np.array([one is not None for one in seeds])
+            self.batch.reset(chosen & ~seeded)
+            self.batch.seed(np.array([one or 0 for one in seeds]), chosen & seeded)
         self._finished[chosen] = False
         return self._rows(self.batch.observe()), self._masks()
 
@@ -217,8 +220,8 @@ class DrillVectorEnv(VectorEnv):
         """Each game's seed, of 32 bits; None: its generator goes on."""
         n = self.batch.num_games
         given = plain(seed)
-        if given is None or isinstance(given, (int, float)):
-            given = [None if given is None else whole("seed", given) + game for game in range(n)]
+        if isinstance(given, (int, float)):
+            given = [whole("seed", given) + game for game in range(n)]
         if not isinstance(given, (list, tuple)) or len(given) != n:
             raise ValueError(f"seed must be a whole number or {n} of them, got {seed!r:.60}")
         return [None if one is None else whole("seed", one) & 0xFFFFFFFF for one in given]

@@ -149,6 +149,16 @@ def test_a_refused_reset_changes_nothing(given, said):
     assert env.batch.tiles.tobytes() == before
 
 
+def test_a_reset_without_a_seed_asks_no_game_for_one():
+    """With thousands of games that took longer than the reset itself."""
+
+    class Env(DrillVectorEnv):
+        def _seeds(self, seed):
+            raise AssertionError(seed)
+
+    Env("cartpole", 3).reset(options={"reset_mask": np.array([True, False, False])})
+
+
 def test_a_refused_option_leaves_the_generator_of_one_game():
     env, same = make("cartpole"), make("cartpole")
     for one in (env, same):
