@@ -163,7 +163,13 @@ class RunState:
 
     def rest_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """All that a run goes on with beside that policy."""
-        return self._files.rest_of(newest, int(self._status.metrics.get("updates", 0)))
+        return self._files.rest_of(newest, self.updates)
+
+    @property
+    def updates(self) -> int:
+        """Updates made: those of the last report, and the versions that a learner that died has published since."""
+        metrics, version = self._status.metrics, self._latest.newest().version
+        return int(metrics.get("updates", 0) + max(version - metrics.get("version", version), 0))
 
     def whole(self, newest: PolicyVersion) -> Checkpoint:
         """The run as it would go on without its learner: that policy, and the rest as its last file has it."""

@@ -586,7 +586,7 @@ class Trainer(Readings, Callbacks):
             "limits": budget.limits(self._status.metrics) if budget else {},
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
-            "updates": self._updates(),
+            "updates": self._state.updates,
             "seconds": self._status.metrics.get("seconds", 0.0),
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
@@ -603,11 +603,6 @@ class Trainer(Readings, Callbacks):
         memory = self._latest.memory()
         start = self._brought or self._algorithm.start_on(self.engine)
         return start(drill, config, memory, job, self._on_message, self._on_exit)
-
-    def _updates(self) -> int:
-        """Updates made: those of the last report, and the versions that a learner that died has published since."""
-        metrics = self._status.metrics
-        return int(metrics.get("updates", 0) + max(self.version - metrics.get("version", self.version), 0))
 
     def _begin(self) -> None:
         """The settings of now are those of the next run; if they need a different network, an untrained one begins."""

@@ -165,14 +165,14 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
     trainer._state.adopt(checkpoint.load(path), path)
     newest = dataclasses.replace(trainer.latest_policy(), version=12, step=1200, weights=arriving.weights + 1)
     trainer._latest.replace(newest)
-    trainer._status.metrics |= {"updates": 11, "agent_steps": 1100}
+    trainer._status.metrics |= {"updates": 11, "version": 11, "agent_steps": 1100}
     again = trainer.save(path) if kept == "saved" else trainer._state._set_aside("replaced.dshq")
     found = checkpoint.load(again)
     assert (found.version, found.step) == (12, 1200) and np.array_equal(found.weights, newest.weights)
     assert {name: row.tolist() for name, row in found.state.items()} == {
         "adam_step": 0,
         "train.targets": [1.5],
-        "train.updates": 11,
+        "train.updates": 12,
     }
 
 
