@@ -138,6 +138,27 @@ def test_a_folder_that_cannot_be_made_yet_ends_no_training(tmp_path):
     assert [line["ACTOR/agent_steps"] for line in lines(tmp_path / "logs")] == ["3"]
 
 
+def test_a_folder_that_comes_late_with_another_drills_table_ends_no_training(tmp_path):
+    (tmp_path / "logs").write_text("a file is in the way")
+    logs = Logs(str(tmp_path / "logs"), SPEC)
+    (tmp_path / "logs").unlink()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "metrics.csv").write_text("day,weight\nMon,71\n")
+    assert "different columns" in logs.write({"agent_steps": 1}) and logs.write({"agent_steps": 2}) == ""
+    logs.close()
+
+
+def test_an_event_file_that_cannot_be_made_takes_no_row_from_the_table(tmp_path):
+    class Half(Logs):
+        def _open_events(self):
+            raise OSError("no place for it")
+
+    logs = Half(str(tmp_path), SPEC)
+    assert "no place for it" in logs.write({"agent_steps": 1}) and logs.write({"agent_steps": 2}) == ""
+    logs.close()
+    assert [row["agent_steps"] for row in read_metrics(tmp_path)] == [1, 2]
+
+
 def test_a_line_that_a_killed_learner_began_is_taken_away(tmp_path):
     logs = Logs(str(tmp_path), SPEC)
     logs.write({"agent_steps": 1})

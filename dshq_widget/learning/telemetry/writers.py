@@ -172,33 +172,36 @@ class Logs:
         self._events_from = 0.0  # of time.monotonic()
         self._remark, self._said = "", False
         with contextlib.suppress(OSError):  # the first row says it
-            self._open()
+            self._open_table()
+            self._open_events()
 
-    def _open(self) -> None:
-        """What is not open yet."""
+    def _open_table(self) -> CsvFile:
         if self._csv is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._csv = CsvFile(self._folder / CSV_NAME, self._terms)
+        return self._csv
+
+    def _open_events(self) -> EventFile | None:
         if self._events is None and time.monotonic() >= self._events_from:
             self._events_from = time.monotonic() + AGAIN_SECONDS
             try:
                 self._events = EventFile(self._folder)
             except ImportError:
                 self._remark, self._events_from = NO_EVENTS, math.inf
+        return self._events
 
     def write(self, row: Mapping[str, float]) -> str:
         """Add one row of flat names. Returns "" or, once each, that there is no TensorBoard and why rows are lost."""
         now = time.time()
         try:
-            self._open()
-            if self._csv:
-                self._csv.add(now, row)
-            if self._events:
+            self._open_table().add(now, row)
+            if events := self._open_events():
                 points = {full_name(name): value for name, value in row.items()}
-                self._write_event(self._events, now, int(row.get("agent_steps", 0)), points)
-        except OSError as error:
+                self._write_event(events, now, int(row.get("agent_steps", 0)), points)
+        except (OSError, ValueError) as error:  # a folder that was not there before may hold another drill's table
             said, self._said = self._said, True
-            why = f"cannot write metrics to files: {error.strerror or error}; training goes on, and so do they in time"
+            reason = (error.strerror if isinstance(error, OSError) else "") or error
+            why = f"cannot write metrics to files: {reason}; training goes on, and so do they in time"
             return "" if said else why
         remark, self._remark = self._remark, ""
         return remark
