@@ -15,6 +15,7 @@ A drawn action is f32 `[N, k]`: the options' indices, or the numbers before they
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Mapping
@@ -136,11 +137,7 @@ class Actions:
 
     def bounds(self, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """The smallest and the largest number of a box that this dtype has, `[k]` each."""
-        ends = np.array([self.low, self.high], np.float64)
-        most = np.finfo(dtype).max
-        low, high = np.clip(ends, -most, most).astype(dtype)
-        low = np.where(low < ends[0], np.nextafter(low, most, dtype=dtype), low)
-        return low, np.where(high > ends[1], np.nextafter(high, -most, dtype=dtype), high)
+        return _bounds(self.low, self.high, np.dtype(dtype))
 
     def check(self, distribution: str) -> None:
         """Raises GymError if the distribution does not suit these actions."""
@@ -183,6 +180,19 @@ class Actions:
         stretched = lowest + share * (np.where(bounded, high, 0) - lowest)
         taken = np.clip(np.where(bounded, stretched, drawn), low, high)  # a sum may be rounded beyond a bound
         return taken.astype(self.dtype).reshape(-1, *self.shape)
+
+
+@functools.lru_cache(maxsize=64)  # every step of an environment asks
+def _bounds(
+    lowest: tuple[float, ...], highest: tuple[float, ...], dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    ends = np.array([lowest, highest], np.float64)
+    most = np.finfo(dtype).max
+    low, high = np.clip(ends, -most, most).astype(dtype)
+    low = np.where(low < ends[0], np.nextafter(low, most, dtype=dtype), low)
+    high = np.where(high > ends[1], np.nextafter(high, -most, dtype=dtype), high)
+    low.flags.writeable = high.flags.writeable = False
+    return low, high
 
 
 def _written(bound: float) -> float | str:

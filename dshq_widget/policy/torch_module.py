@@ -164,7 +164,10 @@ def from_state(spec: PolicySpec, state: Mapping[str, Any]) -> np.ndarray:
         else:
             matrix[:], bias[:] = given[f"{name}.weight"].T, given[f"{name}.bias"]
     if wrong := spec.misfit(weights):
-        raise ValueError(f"{wrong}: the module of to_torch() keeps them 0 where it is trained")
+        raise ValueError(
+            f"{wrong}: the module of to_torch() keeps them 0 where it is trained; a state of one network "
+            "wants separate_value_net false in metadata['config']"
+        )
     return weights
 
 

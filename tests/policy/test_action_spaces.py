@@ -46,3 +46,8 @@ def test_bounds_of_float64_do_not_round_outwards():
     assert low.dtype == high.dtype == np.float32
     assert (low >= np.array([-0.1, 0.1, 0.3])).all() and (high <= np.array([0.2, 0.7, 1e300])).all()
     assert np.isfinite(high).all()
+
+
+def test_the_ends_of_a_box_are_worked_out_once_and_nobody_writes_into_them():
+    first, again = (Actions.of(spaces.Box(-2.0, 3.0, (2,))).bounds("float32") for _ in range(2))
+    assert all(one is other and not one.flags.writeable for one, other in zip(first, again, strict=True))

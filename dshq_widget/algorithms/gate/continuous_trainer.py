@@ -175,10 +175,7 @@ class ContinuousTrainer:
             begin = time.monotonic()
             try:
                 self.step()
-            except (
-                Exception,
-                SystemExit,
-            ):  # whatever it was, the next step may work: the game goes on, and so does training
+            except (Exception, SystemExit):  # the next step may work: the game goes on, and so does training
                 self.failed += 1
                 log.exception("a training step of the gate failed; training goes on")
             took = time.monotonic() - begin
