@@ -1,8 +1,10 @@
 """A sweep: what is tried, what is kept, how it continues, and what it says."""
 
 import dataclasses
+import errno
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit
+from dshq_widget.system import locks
 from dshq_widget.training import sweep as sweeps
 from dshq_widget.training.sweep import sweep
 from dshq_widget.training.sweep_results import SweepResult, SweepRun, interval, t95
@@ -127,6 +130,17 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
     (tmp_path / "runs" / "0000-seed0.json").write_text("{")
     with pytest.raises(ValueError, match="0000-seed0.json' is not valid JSON: remove it"):
         sweep("bandit", SPACE, **how)
+
+
+def test_a_finished_sweep_is_read_where_nobody_can_write(trained, tmp_path, monkeypatch):
+    how = {"seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
+    ended = sweep("bandit", {"gamma": [0.9, 0.99]}, **how)
+
+    def hold(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(locks, "hold", hold)
+    assert sweep("bandit", {"gamma": [0.9, 0.99]}, **how).runs == ended.runs
 
 
 def test_a_run_that_fails_is_kept_and_the_sweep_goes_on(tmp_path, trained, monkeypatch):
