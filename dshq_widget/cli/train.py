@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -41,8 +42,9 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     how |= {"engine": plan.engine, "ray_address": plan.ray_address}
+    places = {os.path.abspath(path) for path in (out, log_dir and log_dir / AUTOSAVE_NAME) if path}
     with (
-        claims.claimed(*([out] if out and log_dir and out != log_dir / AUTOSAVE_NAME else [])),  # else the trainer does
+        claims.claimed(*([out] if out and len(places) > 1 else [])),  # the trainer claims what it writes itself
         Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
     ):
         trainer.claim()

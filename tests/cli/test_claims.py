@@ -35,10 +35,11 @@ def test_a_second_run_into_one_file_says_so(other, tmp_path, capsys):
     assert os.listdir(tmp_path) == [".bot.dshq.lock"]
 
 
-def test_the_policy_may_be_the_log_folders_own_file(tmp_path, learners_in_threads):
+def test_the_policy_may_be_the_log_folders_own_file(tmp_path, learners_in_threads, monkeypatch):
     """Then one run writes it twice, and is no other one to itself."""
+    monkeypatch.chdir(tmp_path)
     out = tmp_path / "autosave.dshq"
-    run = ["train", "bandit", "--updates", "1", "--quiet", "--log-dir", str(tmp_path), "--out", str(out)]
+    run = ["train", "bandit", "--updates", "1", "--quiet", "--log-dir", ".", "--out", str(out)]
     with claimed(out):
         assert main.main(run) == 2
     assert main.main(run) == 0 and out.is_file()
