@@ -14,6 +14,8 @@ interface Ends {
 }
 
 type FileMessage = Extract<KernelToPage, { type: "POLICY_FILE" | "PAGE_FILE" }>;
+/** A kernel that runs on after an upgrade of the package, and hands out the new page, names no request. */
+type Answer = Omit<FileMessage, "request"> & { request?: number };
 type FileRequest = Extract<PageToKernel, { type: "SAVE_POLICY" | "SAVE_PAGE" }>;
 
 /**
@@ -39,8 +41,9 @@ function fetchFile({ model, events, kernel }: Ends, request: FileRequest, answer
     const answered = new AbortController();
     signal.addEventListener("abort", () => answered.abort(), { once: true });
     const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
-      if (message.type !== answer || (message as FileMessage).request !== request.request) return;
-      const { name, problem } = message as FileMessage;
+      if (message.type !== answer) return;
+      const { name, problem, request: of = request.request } = message as Answer;
+      if (of !== request.request) return;
       if (!buffers[0] && !problem) return;
       answered.abort();
       if (problem) reject(new Error(problem));

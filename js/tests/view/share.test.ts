@@ -61,6 +61,15 @@ describe("two requests at once", () => {
     expect([(await run).name, (await policy).name]).toEqual(["run.dshq", "policy.dshq"]);
     session.dispose();
   });
+
+  it("are answered by a kernel of before an upgrade, which names none", async () => {
+    const model = new FakeModel();
+    const session = new Session(model);
+    const policy = fetchPolicy(session, new AbortController().signal);
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "policy.dshq", problem: "" }, [new DataView(new ArrayBuffer(9))]);
+    expect((await policy).name).toBe("policy.dshq");
+    session.dispose();
+  });
 });
 
 describe("the Share menu", () => {
