@@ -18,7 +18,8 @@ import { ask, comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./train
 
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
-const NOTHING_KEPT = "This browser keeps nothing of this run: it has no room left, or refuses any. Save the policy before you close the page.";
+const NOTHING_KEPT = "This browser keeps nothing of this run: it has no room left, or this is a private window. Save the policy before you close the page.";
+const ENDED = "The run ended before its file was written. Try again.";
 
 type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;
 type File = Extract<FromTrainer, { type: "FILE" }>;
@@ -29,7 +30,7 @@ export class PageTrainer {
   private readonly history = new MetricRows();
   private readonly newest: NewestPolicy;
   private forgetting: Promise<void> = Promise.resolve(); // what was learned
-  private saving: number[] = []; // requests of files that a person has asked for
+  private readonly saving: number[] = []; // requests of files that a person has asked for
   private upload: ArrayBuffer[] = [];
   private readonly scenes: SceneList;
   private readonly keeper: RunKeeper;
@@ -100,7 +101,7 @@ export class PageTrainer {
       case "SET_HYPER":
         return this.setHyper(message.key, message.value as ConfigValue); // ppo has no section
       case "SAVE_POLICY":
-        return this.save(message.request);
+        return this.save(message.request).catch((error: Error) => this.refuse(error.message, message.request));
       case "LOAD_POLICY":
         return this.receiveFile(message, buffers);
       case "RESTORE_HISTORY":
@@ -160,7 +161,10 @@ export class PageTrainer {
   }
 
   private async reset(): Promise<void> {
+    const { model } = this;
     this.endThread();
+    model.set("error", "");
+    model.set("paused", false); // now: a run that is begun meanwhile may begin paused
     this.say("idle", "not started"); // what is just starting ends, too
     this.file = null;
     this.history.replace([]);
@@ -168,11 +172,8 @@ export class PageTrainer {
     const { code, modules } = await this.fetch();
     const fresh = await ask(code, { type: "FRESH", spec: this.drill.spec, modules, values: this.values });
     if (fresh.type === "POLICY") this.show(fresh, true);
-    const { model } = this;
     model.set("metrics", {});
     model.set("league", []);
-    model.set("error", "");
-    model.set("paused", false);
     this.sendScenes();
     await this.place.forget(this.drill.spec.rules_hash);
   }
@@ -203,6 +204,7 @@ export class PageTrainer {
     else {
       const packed = await packPolicy((await this.fetch()).code, this.model);
       if (packed) this.download(packed.file, packed.version, request);
+      else this.refuse("There is no policy to save yet.", request);
     }
   }
 
@@ -342,11 +344,16 @@ export class PageTrainer {
     this.model.say("msg:custom", { type: "POLICY_FILE", name, problem: "", request }, [new DataView(file.slice().buffer)]);
   }
 
+  /** Whatever happens, whoever asked for a file waits for an answer. */
+  private refuse(problem: string, request = 0): void {
+    this.model.say("msg:custom", { type: "POLICY_FILE", name: "", problem, request });
+  }
+
   private endThread(): void {
     this.thread?.end();
     this.thread = null;
     this.keeper.end();
-    this.saving = [];
+    for (const request of this.saving.splice(0)) this.refuse(ENDED, request);
     this.newest.forget();
   }
 

@@ -123,6 +123,29 @@ test("a run that begins while what was learned is being forgotten begins untrain
   expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
 });
 
+test("a run that begins paused while what was learned is being forgotten stays paused", async () => {
+  for (const type of ["RESET_TRAINER", "NEXT_UPDATE"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(0);
+  Trainer.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running()[0]!.heard[0]).toMatchObject({ type: "START", paused: true });
+  expect([model.get("paused"), model.get("status")]).toEqual([true, "starting"]);
+});
+
+test("whoever asks for a file of a run that fails hears why there is none", async () => {
+  const said: unknown[] = [];
+  model.on("msg:custom", (message: { type: string; request: number; problem: string }) => said.push([message.type, message.request, message.problem]));
+  const thread = await begin();
+  model.send({ type: "SAVE_POLICY", request: 5 });
+  thread.says({ type: "FAILED", text: "No memory." });
+  expect(said).toEqual([["POLICY_FILE", 5, "The run ended before its file was written. Try again."]]);
+  model.send({ type: "SAVE_POLICY", request: 6 });
+  await vi.advanceTimersByTimeAsync(0);
+  Trainer.all.at(-1)!.says({ type: "FAILED", text: "No room." });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(said.slice(1)).toEqual([["POLICY_FILE", 6, "No room."]]);
+});
+
 test("the URL of the trainer's code goes with its threads", async () => {
   const [made, gone] = [vi.spyOn(URL, "createObjectURL"), vi.spyOn(URL, "revokeObjectURL")];
   const thread = await begin();
