@@ -146,12 +146,11 @@ export class Widget {
     inspector.calm = this.reducedMotion;
   }
 
-  /** Plays a recording in the place of the live match; null: that goes on. */
-  private setReplay(recording: Recording | null): void {
-    if (!recording && !this.replay) return;
+  /** Plays a recording in the place of the live match; null: that goes on. Returns why it is refused, or "". */
+  private setReplay(recording: Recording | null): string {
+    if (!recording && !this.replay) return "";
     const { speed, playing } = this.seen!.show;
     const { game, spec } = this.match!.show;
-    let problem = "";
     try {
       this.replay = recording && this.around(replayShow(game, spec, recording));
       const { show } = this.seen!;
@@ -161,9 +160,9 @@ export class Widget {
       if (playing) show.play();
       else show.pause();
     } catch (error) {
-      problem = (error as Error).message;
+      return (error as Error).message;
     }
-    if (recording) this.post({ type: "REPLAYING", problem });
+    return "";
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */
@@ -228,9 +227,11 @@ export class Widget {
       case "RECORD":
         this.post({ type: "RECORDING", recording: show.recording() });
         return false;
-      case "REPLAY":
-        this.setReplay(message.recording);
+      case "REPLAY": {
+        const problem = this.setReplay(message.recording);
+        if (message.recording) this.post({ type: "REPLAYING", problem });
         return true;
+      }
       case "CAPTURE":
         this.post({ type: "SCENE", state: stateHex(show.state.buffer), over: show.over });
         return false;

@@ -57,6 +57,7 @@ describe("Host", () => {
     page.posted.length = 0;
     page.send({ type: "PAUSE", id: "a" }, { type: "PLAY", id: "a" });
     await page.until("STATE", (state) => state.tick > 0 && state.tick < 40); // from its beginning again
+    expect(page.all("REPLAYING"), "which answers no other replay that is being loaded").toEqual([]);
 
     page.send({ type: "PAUSE", id: "a" }, { type: "REPLAY", id: "a", recording: null }, { type: "CAPTURE", id: "a" });
     expect((await page.until("SCENE", () => true)).state).toBe(live.state);
