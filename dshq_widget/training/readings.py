@@ -70,8 +70,15 @@ class Readings:
 
     @property
     def history_number(self) -> int:
-        """Another one with every history that begins: after a reset, and with every policy that is loaded."""
+        """Another one with every history that begins: after a reset, with every policy that is loaded, and with curves
+        that are put back.
+        """
         return self._status.history.number
+
+    @property
+    def replaced(self) -> int:
+        """How often everything learned was forgotten, or another policy took its place."""
+        return self._status.replaced
 
     @property
     def league(self) -> list[dict[str, Any]]:

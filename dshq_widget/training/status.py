@@ -37,6 +37,8 @@ class TrainingStatus:
         """Whether the learner should pause between two updates."""
         self.metrics: dict[str, float | int] = {}
         self.history = History()
+        self.replaced = 0
+        """How often everything learned was forgotten, or another policy took its place."""
         self.league: list[dict[str, Any]] = []
         self.device, self.workers = "", 0
         self.tuning: dict[str, Any] = {}
@@ -89,6 +91,7 @@ class TrainingStatus:
         self.error = ""
         self.metrics, self.league = {}, []
         self.history.clear()
+        self.replaced += 1
 
     def receive(self, message: Mapping[str, Any]) -> None:
         """Handle one message from the learner."""

@@ -126,7 +126,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
         self._league = self._trainer.league  # as in the trait
         self._rivals.offer_league(self._league)
-        self._history = self._trainer.history_number  # as the page has it
+        self._history, self._replaced = self._trainer.history_number, self._trainer.replaced  # as the page has them
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._sender: threading.Thread | None = None
@@ -521,8 +521,10 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {}
             if trainer.history_number != self._history:
                 self._history = trainer.history_number
-                self._policy_is_due()  # it may have been replaced only now: a learner finishes its update first
                 self._commands.send_history()
+            if trainer.replaced != self._replaced:
+                self._replaced = trainer.replaced
+                self._policy_is_due()  # it may have been replaced only now: a learner finishes its update first
             if trainer.league is not self._league:
                 self._league = trainer.league
                 self._rivals.offer_league(self._league)
@@ -553,7 +555,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self._policy_show.follow()
 
     def _policy_trait(self) -> dict[str, Any]:
-        return {**page_protocol.policy(self._sent_policy, bare=not self._page_plays), "run": self._history}
+        return {**page_protocol.policy(self._sent_policy, bare=not self._page_plays), "run": self._replaced}
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""

@@ -165,6 +165,16 @@ def test_a_policy_that_replaces_another_does_not_wait_for_the_swap_interval(make
         w.comm.say({"type": "ACK", "seq": w.seq})
 
 
+def test_curves_that_are_put_back_replace_no_policy(make):
+    """The ghost keeps its versions, and the next one waits for its time."""
+    w = make(prepare=False)
+    w.load("gold")
+    run = w.policy["run"]
+    w._trainer.restore_history([{"updates": 1}])
+    w._refresh()
+    assert w._policy_trait()["run"] == run
+
+
 def test_a_policy_that_is_replaced_later_is_shown_at_once(make):
     """A learner that runs finishes its update first, and a policy of its own may be sent meanwhile."""
     w = make(swap_interval_ms=600_000, prepare=False)
