@@ -316,15 +316,15 @@ export class Run implements Steered {
 
   private restore(file: PolicyFile | null): void {
     const state: Tensors = file?.state ?? {};
+    this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
+    this.rate = Number(state["train.rate"]?.data[0] ?? 1);
+    this.good = Number(state["train.good"]?.data[0] ?? 0);
+    this.seconds = this.metrics.seconds ?? 0;
     this.ofKernel = Object.fromEntries(Object.entries(state).filter(([name]) => KERNELS.includes(name)));
     this.engine.restore(state, this.version);
     this.exploration.restore(state);
     this.contest?.restore(state);
     if (file) this.tellIfPaidOtherwise(readSettings(file.config as Values).reward_weights ?? {});
-    this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
-    this.rate = Number(state["train.rate"]?.data[0] ?? 1);
-    this.good = Number(state["train.good"]?.data[0] ?? 0);
-    this.seconds = this.metrics.seconds ?? 0;
   }
 
   /** Tells who keeps what was reached where `then` paid otherwise than the run's own weights of reward terms. */
