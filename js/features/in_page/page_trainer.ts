@@ -132,6 +132,7 @@ export class PageTrainer {
       return this.fail((error as Error).message);
     }
     if (this.thread || model.get("status") !== "starting") return; // stopped meanwhile, or stopped and started again
+    if (this.file && this.file.version < (model.get("policy")?.version ?? 0)) this.goBackTo(this.file.version);
     const { workers, num_envs: games } = this.values;
     this.thread = new TrainerThread(trainer.code, (message) => this.hear(message), laneCount(Number(workers), Number(games)));
     this.thread.post({
@@ -149,6 +150,15 @@ export class PageTrainer {
       lanes: [],
       ...orders,
     });
+  }
+
+  /** A run that failed goes on from its file: the curves end there, too, and do not begin anew with the next report. */
+  private goBackTo(version: number): void {
+    const rows = this.history.rows().filter((row) => (row.version ?? 0) <= version);
+    this.history.replace(rows);
+    this.model.set("metrics", {});
+    this.sendHistory();
+    this.model.set("metrics", rows.at(-1) ?? {});
   }
 
   private stop(): void {

@@ -1,7 +1,9 @@
 // @vitest-environment happy-dom
 /** A page that trains by itself. Its worker is the test. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { MetricsRow } from "../../../contract/protocol";
 import type { FromTrainer, ToTrainer } from "../../../contract/training";
+import { History } from "../../../session/history";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { type OwnTraits, PageModel, TRAINERS } from "../page_model";
 import { PageTrainer } from "../page_trainer";
@@ -78,6 +80,29 @@ test("a run that failed goes on from what was kept last, not from where it was b
   second.says({ type: "FAILED", text: "No memory." });
   expect(model.get("error")).toBe("No memory.");
   expect(fileOf(await begin())).toEqual(Uint8Array.of(9));
+});
+
+test("the curves of a run that failed go on where its file ends", async () => {
+  const shown = new History();
+  model.on("change:metrics", () => {
+    const row = model.get("metrics");
+    if (Object.keys(row).length) shown.append(row);
+    else shown.clear();
+  });
+  model.on("msg:custom", (message: { type: string; rows: MetricsRow[] }) => message.type === "HISTORY" && shown.replace(0, message.rows));
+  const report = (version: number) => ({ type: "METRICS", values: { version, agent_steps: 10 * version } }) as const;
+  const first = await begin();
+  for (const version of [3, 9]) first.says(report(version));
+  first.says({ type: "SAVED", version: 9, file: Uint8Array.of(9) });
+  first.says({ type: "POLICY", ...policy(12) });
+  first.says(report(12));
+  first.says({ type: "FAILED", text: "No memory." });
+  const second = await begin();
+  expect(second.heard[0]).toMatchObject({ metrics: { version: 9 } });
+  second.says(report(11));
+  expect(shown.rows.map(({ version }) => version)).toEqual([3, 9, 11]);
+  model.send({ type: "HELLO", seq: 0 });
+  expect(shown.rows.map(({ version }) => version)).toEqual([3, 9, 11]);
 });
 
 test("what a person saves after a failure is the version that plays", async () => {
