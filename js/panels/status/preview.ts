@@ -19,17 +19,18 @@ export function buildPreview({ session, signal }: PanelView): HTMLElement {
   let due = false; // it ended while this page showed a duel, which is not to end with it
   const shared = (): Before => ({ ...SHOW_DEFAULTS, ...session.model.get("show") });
   const learned = () => (session.model.get("policy")?.version ?? 0) > 0;
+  /** Whether nobody has chosen another match meanwhile; "": gold could not be had. */
+  const stands = () => shared().mode === "sandbox" && [BEST, ""].includes(shared().opponent);
   /** Also one of a page that is gone, and gold as a person chose it: there is a way back. */
-  const shown = () => seen.has(session) || (!learned() && shared().mode === "sandbox" && shared().opponent === BEST);
+  const shown = () => stands() && (seen.has(session) || (!learned() && shared().opponent === BEST));
   const back = (leaving = false) => {
     clearTimeout(timer);
     timer = undefined;
     due = session.alone && !leaving;
     if (due) return;
-    const { mode, opponent } = shared();
     const before = seen.get(session) ?? { mode: SHOW_DEFAULTS.mode, opponent: SHOW_DEFAULTS.opponent };
     seen.delete(session);
-    if (mode === "sandbox" && [BEST, ""].includes(opponent)) session.setShow(before); // else somebody has chosen another match
+    if (stands()) session.setShow(before);
     follow();
   };
   const begin = () => {
@@ -49,9 +50,18 @@ export function buildPreview({ session, signal }: PanelView): HTMLElement {
     see.hidden = on;
     leave.hidden = told.hidden = !on;
   };
-  const look = () => ((timer !== undefined && learned()) || (due && !session.alone) ? back() : follow());
+  const look = (chosen = false) => {
+    if (chosen && timer !== undefined && !(stands() && seen.has(session))) {
+      clearTimeout(timer); // somebody has chosen another match, or another view went back
+      timer = undefined;
+      seen.delete(session);
+    }
+    if ((timer !== undefined && learned()) || (due && !session.alone)) back();
+    else follow();
+  };
   const ended = () => (timer !== undefined || due) && back(true);
-  for (const event of ["rivals", "drill", "show", "status", "history"] as const) session.events.on(event, look, signal);
+  for (const event of ["rivals", "drill", "status", "history"] as const) session.events.on(event, () => look(), signal);
+  session.events.on("show", () => look(true), signal);
   window.addEventListener("pagehide", ended, { signal });
   signal.addEventListener("abort", ended, { once: true });
   follow();

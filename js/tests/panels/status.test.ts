@@ -3,9 +3,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ShowTrait } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
+import widget from "../../page";
 import { forgets, SENTENCES, sentenceOf } from "../../panels/status/sentence";
 import { beatenAt, forecast } from "../../panels/status/targets";
-import { config, FakeModel, FakeWorker, installBrowser, mount, row } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
 
 describe("the sentence", () => {
   it("counts practice games and decisions while it trains", () => {
@@ -77,6 +78,42 @@ describe("See what it can become", () => {
     await report(120 * 60);
     control(root, "challenge-leave").click();
     expect(shows(model)).toEqual(["ai_vs_ai", ""]);
+  });
+
+  it("is over as soon as somebody chooses another match, and takes nobody from gold who chooses it later", async () => {
+    const { model, root } = await begun();
+    vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "clearTimeout", "clearInterval", "performance"] });
+    control(root, "preview").click();
+    await vi.advanceTimersByTimeAsync(5_000);
+    const choose = (change: Partial<ShowTrait>) => model.set("show", { ...model.get("show"), ...change });
+    choose({ opponent: "chaser" });
+    expect(control(root, "preview-leave").hidden, "orange is not gold").toBe(true);
+    await vi.advanceTimersByTimeAsync(20_000);
+    choose({ opponent: "gold" });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(shows(model)).toEqual(["sandbox", "gold"]);
+  });
+
+  it("that another view has ended leaves the match alone", async () => {
+    const model = new FakeModel({ rivals: { gold: null }, show: { ...SHOW_DEFAULTS, mode: "sandbox" } });
+    const { initialize, render } = widget();
+    const destroy = initialize({ model });
+    const views = [0, 1].map(() => {
+      const el = document.body.appendChild(document.createElement("div"));
+      return { el, gone: render({ model, el }) };
+    });
+    left = () => {
+      for (const { gone } of views) gone();
+      destroy();
+    };
+    await settle();
+    control(views[0]!.el, "preview").click();
+    control(views[1]!.el, "preview-leave").click();
+    expect(shows(model)).toEqual(["sandbox", ""]);
+    expect(views.map(({ el }) => control(el, "preview").hidden)).toEqual([false, false]);
+    left();
+    expect(shows(model), "nor when the views close").toEqual(["sandbox", ""]);
+    left = undefined;
   });
 
   it("leaves gold to no page that comes after this one", async () => {
