@@ -63,7 +63,7 @@ class RunFiles:
             self._claim = claims.Claim(place, idle)
         except OSError:  # whoever writes there hears why that is not possible
             return
-        if taken_over and self.resume and Path(self.resume).parent == place.parent:
+        if taken_over and self.resume and Path(self.resume).resolve().parent == place.resolve().parent:
             self.resume = None  # it may be the other's by now
 
     def autosave(self) -> Path:

@@ -114,10 +114,12 @@ def test_a_second_trainer_into_one_folder_says_so_when_it_begins(tmp_path, begin
 
 
 def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):
-    with Undone("bandit", log_dir=tmp_path) as one:
-        one.load(one.save(tmp_path / "saved.dshq"))
-        assert one._files.to_resume() == str(tmp_path / "loaded.dshq")
-        with Undone("bandit", log_dir=tmp_path) as other:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "log")  # as macOS's /tmp is one
+    with Undone("bandit", log_dir=tmp_path / "link") as one:
+        one.load(one.save(tmp_path / "link" / "saved.dshq"))
+        assert one._files.to_resume() == str(tmp_path / "log" / "loaded.dshq")
+        with Undone("bandit", log_dir=tmp_path / "link") as other:
             other.claim()
         one.start()
         assert one._files.to_resume() is None
