@@ -26,6 +26,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psutil
+from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
 
 from benchmarks.machine import describe, write
@@ -103,8 +104,8 @@ async def hostile(url: str, k: int, until: float, ends: Ends) -> None:
             page.close()
         except WebSocketClosedError:
             ends["closed while it sent"] += 1
-        except (TimeoutError, OSError) as error:
-            ends[type(error).__name__] += 1
+        except (TimeoutError, OSError, HTTPClientError) as error:  # the latter where there are as many as may be
+            ends[f"{error}" if isinstance(error, HTTPClientError) else type(error).__name__] += 1
             await asyncio.sleep(1.0)
 
 
@@ -120,7 +121,12 @@ async def drained(page: WebSocketClientConnection) -> bool:
 async def good(url: str, until: float, frames: list[float], ends: Ends) -> None:
     """A page as ours: answers what it gets, trains, counts pictures, and comes again where it was too slow."""
     while time.monotonic() < until:
-        page = await websocket_connect(url)
+        try:
+            page = await websocket_connect(url)
+        except HTTPClientError as error:
+            ends[f"the good page: {error}"] += 1
+            await asyncio.sleep(1.0)
+            continue
         with contextlib.suppress(WebSocketClosedError):
             await watch(page, until, frames)
         if time.monotonic() < until:
