@@ -72,6 +72,7 @@ export class PageTrainer {
 
   /** Continues from a run that was kept or loaded. Rejects with an Error of one sentence, and nothing changes. */
   async load(bytes: Uint8Array, name: string): Promise<void> {
+    await this.forgetting.catch(() => undefined); // what is forgotten was before: Undo may come at once
     const { code } = await this.fetch();
     const found = await ask(code, { type: "READ", spec: this.drill.spec, file: bytes, name });
     if (found.type === "FILE") this.adopt(found, bytes);

@@ -157,6 +157,21 @@ test("a run that begins paused while what was learned is being forgotten stays p
   expect([model.get("paused"), model.get("status")]).toEqual([true, "starting"]);
 });
 
+test("a file that is loaded while what was learned is being forgotten stays", async () => {
+  const thread = (type: ToTrainer["type"]) => Trainer.all.find(({ heard }) => heard.some((message) => message.type === type));
+  model.send({ type: "RESET_TRAINER" });
+  const loaded = trainer.load(Uint8Array.of(7), "what was learned before");
+  await vi.advanceTimersByTimeAsync(0);
+  const file = { type: "FILE", exact: true, policy: policy(7), values: {}, metrics: {}, scenes: [] } as const;
+  thread("READ")?.says({ ...file, scenes: [] });
+  await vi.advanceTimersByTimeAsync(0);
+  thread("FRESH")!.says({ type: "POLICY", ...policy(0) });
+  await vi.advanceTimersByTimeAsync(0);
+  thread("READ")!.says({ ...file, scenes: [] });
+  await loaded;
+  expect([model.get("policy")!.version, model.get("status")]).toEqual([7, "stopped"]);
+});
+
 test("whoever asks for a file of a run that fails hears why there is none", async () => {
   const said: unknown[] = [];
   model.on("msg:custom", (message: { type: string; request: number; problem: string }) => said.push([message.type, message.request, message.problem]));
