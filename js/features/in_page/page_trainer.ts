@@ -185,6 +185,7 @@ export class PageTrainer {
     if (fresh.type === "POLICY") this.show(fresh, true);
     model.set("metrics", {});
     model.set("league", []);
+    if (model.get("status") === "stopped") this.say("idle", "not started"); // a run that was begun meanwhile, and stopped before it came
     this.sendScenes();
     await this.place.forget(this.drill.spec.rules_hash);
   }

@@ -157,6 +157,15 @@ test("a run that begins paused while what was learned is being forgotten stays p
   expect([model.get("paused"), model.get("status")]).toEqual([true, "starting"]);
 });
 
+test("who trains and stops while what was learned is being forgotten has an untrained network that is idle", async () => {
+  model.set("policy", { ...base.get("policy")!, version: 7 });
+  for (const type of ["RESET_TRAINER", "START_TRAINING", "STOP_TRAINING"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(0);
+  Trainer.all[0]!.says({ type: "POLICY", ...policy(0) });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([running(), model.get("policy")!.version, model.get("status"), model.get("status_text")]).toEqual([[], 0, "idle", "not started"]);
+});
+
 test("a file that is loaded while what was learned is being forgotten stays", async () => {
   const thread = (type: ToTrainer["type"]) => Trainer.all.find(({ heard }) => heard.some((message) => message.type === type));
   model.send({ type: "RESET_TRAINER" });
