@@ -2,7 +2,7 @@
 
 `settings` says which schema a database has; release 0.1.0 did not say, and its is 0. `MIGRATIONS[n]` makes schema n + 1
 of schema n. All that are needed run in one transaction together with the new number, so a database has one schema or
-the other, also after a crash. They speak SQL of their own: store.py's tables are the newest ones only.
+the other, also after a crash. They speak SQL of their own: the tables of tables.py are the newest ones only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _mark_instructors(db: sql.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced, _mark_instructors)
 SCHEMA = len(MIGRATIONS)
-"""Of the tables in store.py."""
+"""Of the tables in tables.py."""
 
 
 def prepare(db: sql.Connection, tables: sql.MetaData, create: bool = True) -> None:

@@ -12,6 +12,7 @@ from tornado import web
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.once import Once
+from dshq_widget.classroom.page import Page
 from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
@@ -55,7 +56,7 @@ def application(
         from dshq_widget.classroom import hub
 
         routes = [
-            (pattern, hub.of_hub(page) if issubclass(page, pages.Page) else page, how)
+            (pattern, hub.of_hub(page) if issubclass(page, Page) else page, how)
             for pattern, page, how in routes
             if page not in (pages.Login, pages.Logout)
         ]

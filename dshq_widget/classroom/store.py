@@ -13,7 +13,6 @@ import dataclasses
 import datetime
 import hashlib
 import json
-import os
 import secrets
 import threading
 import unicodedata
@@ -21,92 +20,28 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
+from sqlalchemy import func, select
 
-from dshq_widget.classroom import migrations
-from dshq_widget.classroom.errors import LeagueError, NoSuchRound, Unavailable
+from dshq_widget.classroom.database import opened
+from dshq_widget.classroom.errors import LeagueError, NoSuchRound
+from dshq_widget.classroom.tables import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    SECRET_BYTES,
+    accounts,
+    entries,
+    matches,
+    rounds,
+    settings,
+    submissions,
+)
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
-LONGEST_NAME, LONGEST_TITLE = 255, 80
 MOST_BLOCKS = 32
 """Of each pair in a round."""
 MOST_SUBMISSIONS, MOST_SHOWN = 1000, 200
 """Of an account: for a round, and on its page, which one thread draws for everybody."""
-SECRET_BYTES = 16
-MOST_THREADS = 34
-"""That use a database at once: asyncio's, the event loop's and the referee's. Each has a connection of its own, or
-those that wait for another writer would leave none to the thread that answers everybody.
-"""
-
-metadata = sql.MetaData()
-"""The tables. Who changes one adds a migration (migrations.py), a database of the release before to the tests, and a
-line to docs/reference/files.md.
-"""
-settings = sql.Table("settings", metadata, Column("key", sql.String(40), primary_key=True), Column("value", sql.Text))
-accounts = sql.Table(
-    "accounts",
-    metadata,
-    Column("id", sql.Integer, primary_key=True),
-    Column("name", sql.String(LONGEST_NAME), nullable=False, unique=True),
-    Column("instructor", sql.Boolean, nullable=False),
-    Column("token_hash", sql.String(64), unique=True),
-)
-rounds = sql.Table(
-    "rounds",
-    metadata,
-    Column("id", sql.Integer, primary_key=True),
-    Column("title", sql.String(LONGEST_TITLE), nullable=False),
-    Column("drill", sql.String(40), nullable=False),
-    Column("rules_hash", sql.String(64), nullable=False),
-    Column("anchors", sql.Text, nullable=False),  # JSON list of names
-    Column("blocks", sql.Integer, nullable=False),  # per pair
-    Column("publish", sql.Boolean, nullable=False),  # policies, too, once it is finished
-    Column("state", sql.String(10), nullable=False),
-    Column("secret", sql.String(2 * SECRET_BYTES), nullable=False),  # hex; all seeds come from it
-    Column("opened", sql.String(20), nullable=False),
-    Column("closed", sql.String(20)),
-)
-submissions = sql.Table(
-    "submissions",
-    metadata,
-    Column("id", sql.Integer, primary_key=True),
-    Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
-    Column("account_id", ForeignKey("accounts.id"), nullable=False, index=True),
-    Column("received", sql.String(20), nullable=False),
-    Column("version", sql.BigInteger, nullable=False),
-    Column("step", sql.BigInteger, nullable=False),
-    Column("digest", sql.String(64), nullable=False),
-    Column("content", sql.LargeBinary, nullable=False),  # a `.dshq` file of the policy alone; none once replaced
-)
-entries = sql.Table(
-    "entries",
-    metadata,
-    Column("id", sql.Integer, primary_key=True),
-    Column("round_id", ForeignKey("rounds.id"), nullable=False),
-    Column("place", sql.Integer, nullable=False),  # 0, 1, ...: anchors, then accounts by name
-    Column("name", sql.String(LONGEST_NAME), nullable=False),
-    Column("anchor", sql.Boolean, nullable=False),
-    Column("submission_id", ForeignKey("submissions.id")),  # none: an anchor
-    Column("instructor", sql.Boolean, nullable=False, server_default=sql.false()),  # when the round was closed
-    Column("digest", sql.String(64), nullable=False),
-    UniqueConstraint("round_id", "place"),
-)
-matches = sql.Table(
-    "matches",
-    metadata,
-    Column("id", sql.Integer, primary_key=True),
-    Column("round_id", ForeignKey("rounds.id"), nullable=False),
-    Column("first_id", ForeignKey("entries.id"), nullable=False),
-    Column("second_id", ForeignKey("entries.id"), nullable=False),
-    Column("block", sql.Integer, nullable=False),
-    Column("played", sql.Boolean, nullable=False, index=True),
-    Column("wins", sql.Integer),  # of the first
-    Column("draws", sql.Integer),
-    Column("losses", sql.Integer),
-    Column("replay", sql.LargeBinary),  # of one game: JSON as gzip
-    UniqueConstraint("round_id", "first_id", "second_id", "block"),
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,23 +107,7 @@ class Store:
     """
 
     def __init__(self, url: str, create: bool = True) -> None:
-        try:
-            self.engine = _engine(url)
-            if create:
-                _create_private(self.engine.url)
-            elif _is_missing(self.engine.url):
-                raise LeagueError(migrations.NO_LEAGUE)
-            if self.engine.dialect.name == "sqlite":
-                event.listen(self.engine, "connect", _prepare_sqlite)
-                event.listen(self.engine, "begin", _begin_sqlite)
-            with self.engine.begin() as db:
-                migrations.prepare(db, metadata, create)
-        except LeagueError as error:
-            self.engine.dispose()
-            raise type(error)(f"cannot use the database {_shown(url)!r}: {error}") from None
-        except (sql.exc.SQLAlchemyError, ImportError, OSError) as error:
-            raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
-        event.listen(self.engine, "handle_error", _sentence)
+        self.engine = opened(url, create)
         self._reading = self.engine.execution_options(reading=True)
         if self.engine.dialect.name == "postgresql":  # in SQLite all that one transaction reads is of one moment anyway
             self._reading = self._reading.execution_options(isolation_level="REPEATABLE READ")
@@ -557,83 +476,8 @@ class Store:
             return list(db.execute(newest.limit(MOST_SHOWN)))
 
 
-def _engine(url: str) -> sql.Engine:
-    """Raises what SQLAlchemy does."""
-    engine = sql.create_engine(url)
-    if not isinstance(engine.pool, sql.QueuePool):  # of SQLite in memory, which is one connection
-        return engine
-    engine.dispose()
-    return sql.create_engine(url, max_overflow=MOST_THREADS - engine.pool.size())
-
-
-def _is_missing(url: sql.URL) -> bool:
-    """Whether SQLite would create the file."""
-    named = url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:"
-    return bool(named) and not os.path.isfile(url.database or "")
-
-
-def _create_private(url: sql.URL) -> None:
-    """Create SQLite's file for this user alone: it holds the key of cookies and the secrets of open rounds. Raises
-    OSError.
-    """
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-        os.close(os.open(url.database, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _shown(url: str) -> str:
-    """The address without its password."""
-    try:
-        return sql.make_url(url).render_as_string(hide_password=True)
-    except sql.exc.ArgumentError:
-        return url.partition(":")[0]
-
-
-def _without(url: str, text: str) -> str:
-    """A driver's error, one line, without the password."""
-    try:
-        password = str(sql.make_url(url).password or "")
-    except sql.exc.ArgumentError:
-        return "it is no URL of SQLAlchemy's"
-    text = " ".join(text.split())
-    return text.replace(password, "***") if password else text
-
-
-def _sentence(context: Any) -> Unavailable | None:
-    """What the driver says of a disk that is full, a lock that is held, or a server that is away, as an error of the
-    league's; None for other errors, which stay what they are.
-    """
-    if not context.is_disconnect and not isinstance(context.sqlalchemy_exception, sql.exc.OperationalError):
-        return None
-    before = context.original_exception.__context__
-    while before is not None:  # SQLite has given a full transaction up by itself, and knows its savepoint no more
-        if isinstance(before, Unavailable):
-            return before
-        before = before.__context__
-    url = "" if context.engine is None else context.engine.url.render_as_string(hide_password=False)
-    said = _without(url, str(context.original_exception))[:300]
-    return Unavailable(
-        f"the league's database cannot be used now ({said}), and nothing was changed: make room on its disk, end what "
-        "holds it or start its server, and try again"
-    )
-
-
 def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:
     """The number of the new row."""
     key = db.execute(table.insert().values(**row)).inserted_primary_key
     assert key is not None
     return int(key[0])
-
-
-def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """SQLite settings: readers do not block the writer (WAL), writers wait for each other, SQLAlchemy begins
-    transactions.
-    """
-    connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: sql.Connection) -> None:
-    """A transaction that will write takes its lock at once, so that two never wait for each other."""
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -24,7 +24,8 @@ from dshq_widget.classroom import block_player, pages, rounds, standings, verify
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
-from dshq_widget.classroom.store import FINISHED, Outcome, Store, settings
+from dshq_widget.classroom.store import FINISHED, Outcome, Store
+from dshq_widget.classroom.tables import settings
 from dshq_widget.classroom.upload_checks import (
     MAX_FLOATS,
     MAX_UPLOAD_BYTES,

@@ -13,7 +13,7 @@ pytest.importorskip("sqlalchemy")
 import sqlalchemy as sql
 
 from dshq_widget.classroom import store as stores
-from dshq_widget.classroom.pages import Standing
+from dshq_widget.classroom.page import Standing
 from dshq_widget.classroom.store import (
     FINISHED,
     OPEN,

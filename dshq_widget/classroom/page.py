@@ -1,0 +1,195 @@
+"""What all pages of the league have: who asks, their addresses, headers, and errors as a page or as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tornado import web
+
+from dshq_widget.classroom import standings
+from dshq_widget.classroom.errors import LeagueError, Unavailable
+from dshq_widget.classroom.recent import Recent
+from dshq_widget.classroom.round_html import RoundHtml, first_blocks
+from dshq_widget.classroom.sender import host_of, is_foreign
+from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
+from dshq_widget.policy.checkpoint import CheckpointError
+
+log = logging.getLogger("dshq.league")
+COOKIE = "dshq-league"
+COOKIE_DAYS = 30
+RETRY_SECONDS = 30
+"""After which a program may ask again where the database could not be used."""
+UNAVAILABLE = (
+    "The league cannot use its database now, and nothing was changed: try again in a minute, and tell your instructor "
+    "if it stays so"
+)
+"""The cause is in the log: it may name hosts and files."""
+STRICT = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
+"""The content security policy. No page may frame the league's: on a hub without subdomains those of students' servers
+are of the same origin, and would read what is in the frame.
+"""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "noopener-allow-popups",
+}
+"""The last one keeps the page that opened a window of the league from reading it, of whatever origin it is; browsers
+that do not know the word do without.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """A round's table, and what it was made of, all of one moment."""
+
+    found: Any
+    """The round's row."""
+    table: standings.Table
+    html: RoundHtml
+    progress: tuple[int, int]
+
+    @classmethod
+    def of(cls, store: Store, number: int, url: Callable[[str], str]) -> Standing:
+        """Work it out: a tenth of a second for 300 students."""
+        with store.one_moment():  # a block may be played, or an entry withdrawn, at any time
+            entries, results = store.entries(number), store.results(number)
+            found, progress = store.round(number), store.progress(number)
+        table = standings.table(entries, results)
+        blocks = first_blocks(results, {entry.id: entry.place for entry in entries})
+        return cls(found, table, RoundHtml(table, found, blocks, url), progress)
+
+
+class Page(web.RequestHandler):
+    """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
+
+    policy = STRICT
+
+    @property
+    def store(self) -> Store:
+        """The league's database."""
+        return self.settings["store"]
+
+    @property
+    def recent(self) -> Recent:
+        """What was worked out of rounds lately."""
+        return self.settings["recent"]
+
+    async def standing(self, found: Any) -> Standing:
+        """The table of a round and what it was made of."""
+        return await self.recent.of("standing", found, lambda number: Standing.of(self.store, number, self.url))
+
+    def set_default_headers(self) -> None:
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+        self.set_header("Content-Security-Policy", self.policy)
+
+    def compute_etag(self) -> str | None:
+        """None: nothing is kept, so there is nothing to compare."""
+        return None
+
+    def bearer(self) -> str | None:
+        """The token in the Authorization header, if there is one."""
+        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
+        return token.strip() if kind.lower() in ("token", "bearer") else None
+
+    def get_current_user(self) -> User | None:
+        token = self.bearer()
+        if token is None:
+            cookie = self.get_signed_cookie(COOKIE, max_age_days=COOKIE_DAYS)
+            token = cookie.decode() if cookie else ""
+        return self.store.whose(token)
+
+    def get_login_url(self) -> str:
+        if self.wants_json:
+            raise web.HTTPError(401, reason="Missing token: send the header 'Authorization: token TOKEN'")
+        return super().get_login_url()
+
+    def prepare(self) -> Awaitable[None] | None:
+        """Refuse what a browser sends for somebody else's page."""
+        own = self.settings["public_url"]
+        if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
+            reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
+            raise web.HTTPError(403, reason=reason)
+        return None
+
+    @property
+    def by_token(self) -> bool:
+        """Whether a token in a header says whose request it is: a browser adds none by itself."""
+        return self.bearer() is not None
+
+    def check_xsrf_cookie(self) -> None:
+        if not self.by_token:
+            super().check_xsrf_cookie()
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the request comes from a program, not from a browser."""
+        return self.bearer() is not None or "application/json" in self.request.headers.get("Accept", "")
+
+    def instructor(self) -> User:
+        """The user, if an instructor; else 403."""
+        if self.current_user is None or not self.current_user.instructor:
+            raise web.HTTPError(403, reason="Only instructors may do this")
+        return self.current_user
+
+    def url(self, path: str = "") -> str:
+        """The address of a page of the league."""
+        return self.settings["prefix"] + path
+
+    def public_url(self) -> str:
+        """The league's address as people type it. Only a hub's proxy is believed what it says of it."""
+        return self.settings["public_url"] or f"{self.request.protocol}://{self.request.host}{self.url()}"
+
+    def get_template_namespace(self) -> dict[str, Any]:
+        more = {"url": self.url, "with_hub": self.settings["with_hub"], "OPEN": OPEN, "FINISHED": FINISHED}
+        return {**super().get_template_namespace(), **more, "user": self.current_user}
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None))[1]
+        text = error.reason if isinstance(error, web.HTTPError) and error.reason else ""
+        if isinstance(error, LeagueError | CheckpointError):
+            self.set_status(error.status if isinstance(error, LeagueError) else 422)
+            text = str(error)
+        if isinstance(error, Unavailable):
+            self.set_header("Retry-After", str(RETRY_SECONDS))
+            self.current_user, text = None, UNAVAILABLE  # who it is stands in the database, too
+        try:
+            self.current_user  # noqa: B018  whom the page names
+        except Unavailable:
+            self.current_user = None
+        text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
+            status_code, ""
+        )
+        text = text or http.client.responses.get(status_code, "Error")
+        if self.wants_json:
+            self.finish({"error": text})
+        else:
+            self.render("error.html", text=text)
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Wrong input gets an answer and is not logged, and what fails at every request is logged once."""
+        new = self.settings["logged"].new
+        if isinstance(value, web.HTTPError):
+            super().log_exception(typ, value, tb)
+        elif isinstance(value, Unavailable):
+            if new(str(value)):
+                log.error("%s", value)
+        elif isinstance(value, LeagueError | CheckpointError):
+            pass
+        elif new(f"{type(self).__name__} {typ.__name__} {value}"):
+            super().log_exception(typ, value, tb)
+
+    def number(self, name: str, low: int, high: int) -> int:
+        """An argument as a whole number; raises LeagueError."""
+        text = self.get_body_argument(name, "")
+        if not text.isascii() or not text.isdigit() or len(text) > 9 or not low <= int(text) <= high:
+            raise LeagueError(f"{name} must be a whole number from {low} to {high}, got {text[:20]!r}")
+        return int(text)
