@@ -203,4 +203,6 @@ def _first_line() -> tuple[bytes, bytes]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    from dshq_widget.runtime import process  # as roles import it: its ElsewhereError is not the one of __main__
+
+    sys.exit(process.main(sys.argv[1], int(sys.argv[2])))

@@ -105,7 +105,8 @@ def check(end: Ended, number: int, out: Path) -> None:
 
 
 EARLY = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with none
 class Late:
     def find_spec(self, name, path, target=None):
         if name == "dshq_widget.cli.main":

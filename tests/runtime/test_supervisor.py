@@ -326,6 +326,19 @@ def test_a_role_of_the_users_own_is_found_and_what_lies_beside_it_hides_nothing(
     assert ears.wait_for("READY") and ears.ended().expected
 
 
+def test_a_fault_that_is_elsewhere_comes_as_a_sentence_alone(supervisor, ears, tmp_path, monkeypatch):
+    (tmp_path / "lonely_role.py").write_text(
+        "from dshq_widget.runtime.process import ElsewhereError, role\n"
+        "@role\ndef run(channel, config, blocks):\n    raise ElsewhereError('the other process has ended')\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "lonely_role", raising=False)
+    importlib.import_module("lonely_role")
+    supervisor.start("lonely_role:run", **ears.callbacks)
+    end = ears.ended()
+    assert (end.status, end.error, end.traceback) == (1, "the other process has ended", "")
+
+
 def test_a_callback_that_raises_is_logged_and_harms_nobody(supervisor, ears, caplog):
     def stumble(child, message):
         ears.messages.put(message)
