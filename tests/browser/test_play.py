@@ -168,7 +168,7 @@ def test_a_gamepad(shared_page: SharedPage):
 def test_a_policy_of_the_ladder_is_an_opponent(shared_page: SharedPage, tmp_path):
     notebook, widget = shared_page(CELL)
     assert widget.control("opponent").locator("option").all_inner_texts() == [
-        *("chaser", "random", "idle"),
+        *("chaser", "random", "standing still"),
         *("bronze", "silver", "gold"),
     ]
     widget.control("mode").select_option("sandbox")
