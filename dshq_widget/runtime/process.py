@@ -203,6 +203,5 @@ def _first_line() -> tuple[bytes, bytes]:
 
 
 if __name__ == "__main__":
-    from dshq_widget.runtime import process  # as roles import it: its ElsewhereError is not the one of __main__
-
-    sys.exit(process.main(sys.argv[1], int(sys.argv[2])))
+    imported = importlib.import_module("dshq_widget.runtime.process")  # its ElsewhereError, not the one of __main__
+    sys.exit(imported.main(sys.argv[1], int(sys.argv[2])))
