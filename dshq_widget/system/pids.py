@@ -4,10 +4,17 @@ import psutil
 
 
 def alive(pid: int) -> bool:
-    """Whether there is a process of that number."""
+    """Whether a process of that number is at work. One that has ended is not, though its parent has not asked for its
+    status yet, as the first process of a container may never do.
+    """
     try:
-        return psutil.pid_exists(pid)
-    except OverflowError:  # no system has such a number: leave alone what it names
+        return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+    except (
+        psutil.AccessDenied,
+        OverflowError,
+    ):  # the latter: no system has such a number, and what it names is left alone
         return True
 
 

@@ -37,7 +37,11 @@ async function rowsOf(updates: number, pause = 0): Promise<Record<string, number
       return update;
     },
   };
-  const resume = () => {
+  const resume = (): void => {
+    if (!Reflect.get(run, "wake")) {
+      setTimeout(resume, 0); // it does not rest yet
+      return;
+    }
     takes(400)();
     run.receive({ type: "RESUME_TRAINING" });
   };
