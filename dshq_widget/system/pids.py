@@ -14,7 +14,7 @@ def alive(pid: int) -> bool:
     except (
         psutil.AccessDenied,
         OverflowError,
-    ):  # the latter: no system has such a number, and what it names is left alone
+    ):  # no system has a number that is so large
         return True
 
 
