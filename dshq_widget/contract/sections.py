@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from dshq_widget.contract.setting import ConfigError, docs, nearest, parse_value, shown
+from dshq_widget.contract.setting import ConfigError, docs, nearest, parse_value, shown, spelled
 
 NAME = r"[a-z][a-z0-9_]{0,30}"
 """An algorithm's name, and its section's."""
@@ -48,12 +48,6 @@ def fields(kind: type[Section]) -> dict[str, Mapping[str, Any]]:
     return {field.name: field.metadata for field in dataclasses.fields(kind)}
 
 
-def spelled(kind: type[Section], key: Any) -> str:
-    """A setting's own key by any of its names; flags' dashes are read as underscores."""
-    name = str(key).replace("-", "_")
-    return kind.ALIASES.get(name, name)
-
-
 def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """`values` of the section `name` under the settings' own keys, parsed; flags' dashes are read as underscores.
     Raises ConfigError, for an unknown key with the nearest one.
@@ -61,7 +55,7 @@ def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict
     known = fields(kind)
     out: dict[str, Any] = {}
     for given, value in values.items():
-        key = spelled(kind, given)
+        key = spelled(given, kind.ALIASES)
         if key not in known:
             hint = nearest(key, [*known, *kind.ALIASES]) or "; its settings are " + ", ".join(known)
             raise ConfigError(f"unknown setting {shown(str(given))} in section {name}{hint}")

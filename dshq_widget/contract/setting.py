@@ -79,6 +79,12 @@ def nearest(word: str, words: Any) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def spelled(key: Any, aliases: Mapping[str, str]) -> str:
+    """A setting's own key by any of its names; flags' dashes are read as underscores."""
+    name = str(key).replace("-", "_")
+    return aliases.get(name, name)
+
+
 def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
     """`value` (a Python value, or text from a flag, YAML or the page) as the setting's own type; raises ConfigError."""
     return _PARSERS[spec["kind"]](key, plain(value), spec)

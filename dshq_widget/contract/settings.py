@@ -23,6 +23,7 @@ from dshq_widget.contract.setting import (
     parse_value,
     setting,
     shown,
+    spelled,
     wanted,
 )
 
@@ -274,12 +275,6 @@ SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
 
 
-def spelled(key: Any) -> str:
-    """A setting's own key by any of its names; flags' dashes are read as underscores."""
-    name = str(key).replace("-", "_")
-    return ALIASES.get(name, name)
-
-
 def meant(name: Any, value: Any) -> Any:
     """A value that is given under any of a setting's names, as the setting's own."""
     return OTHER_VALUES.get(str(name).replace("-", "_"), _same)(value)
@@ -294,7 +289,7 @@ def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, 
     out: dict[str, Any] = {}
     divide = None
     for given, value in values.items():
-        key, value = spelled(given), meant(given, value)
+        key, value = spelled(given, ALIASES), meant(given, value)
         if key == DIVISOR:
             divide = parse_value(key, value, MINIBATCHES)
             continue

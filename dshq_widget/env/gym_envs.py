@@ -221,7 +221,8 @@ class DrillVectorEnv(VectorEnv):
         n = self.batch.num_games
         given = plain(seed)
         if isinstance(given, (int, float)):
-            given = [whole("seed", given) + game for game in range(n)]
+            first = whole("seed", given)
+            return [(first + game) & 0xFFFFFFFF for game in range(n)]
         if not isinstance(given, (list, tuple)) or len(given) != n:
             raise ValueError(f"seed must be a whole number or {n} of them, got {seed!r:.60}")
         return [None if one is None else whole("seed", one) & 0xFFFFFFFF for one in given]

@@ -64,7 +64,9 @@ class RunConfig:
         if self.algorithm.settings is not None and section is not None:
             section = sections.read(self.algorithm.settings, self.algorithm.name, section.to_json(), own)
         named = self.named | set(settings.canonical(hyper, self.values))
-        if settings.DIVISOR in map(settings.spelled, hyper):  # what was divided stays as it is
+        if any(
+            setting.spelled(key, settings.ALIASES) == settings.DIVISOR for key in hyper
+        ):  # what was divided stays as it is
             named |= {"num_envs", "rollout_length"}
         decided = self.algorithm.decided(section)
         values = self.values.replace(decided).replace(hyper)

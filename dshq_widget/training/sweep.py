@@ -79,7 +79,7 @@ def sweep(
     name = algorithms.chosen(algorithm or game.spec.algorithm).name
     own = sweep_space.own_settings(name, algorithms.get(name).settings)
     space = sweep_space.read(settings, own)
-    hyper = sweep_space.plain(hyper, own)
+    hyper = sweep_space.fixed(hyper, own)
     _check(game, name, space, hyper)
     plan = {
         "drill": game.name,

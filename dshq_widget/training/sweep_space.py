@@ -66,8 +66,8 @@ def own_settings(name: str, kind: type[sections.Section] | None) -> Own:
 
 def _spelled(name: str, own: Own) -> str:
     """A setting's own key by any of its names."""
-    plain = name.replace("-", "_")
-    return own[plain][0] if plain in own else settings.spelled(name)
+    key = setting.spelled(name, settings.ALIASES)
+    return own[key][0] if key in own else key
 
 
 def read(given: Mapping[str, Any], own: Own) -> Space:
@@ -89,7 +89,7 @@ def read(given: Mapping[str, Any], own: Own) -> Space:
     return space
 
 
-def plain(hyper: Mapping[str, Any], own: Own) -> dict[str, Any]:
+def fixed(hyper: Mapping[str, Any], own: Own) -> dict[str, Any]:
     """Settings that every run has, under their own keys, as JSON keeps them. Raises ConfigError."""
     named: dict[str, Any] = {}
     for name, value in hyper.items():

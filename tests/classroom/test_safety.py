@@ -488,24 +488,26 @@ def test_a_token_that_others_can_read_on_its_way_is_told(tmp_path, capsys):
         assert ("can read your token: use https" in capsys.readouterr().err) is told
 
 
-def test_equal_policies_are_marked(store):
+def round_of_equals(store: Store) -> tuple[int, bytes]:
+    """A closed round in which ada and bob have the same policy: its number, and their file."""
     number = open_round(store, blocks=1)
     one = admit(policy_bytes(0))
     for name in ("ada", "bob"):
         store.submit(number, name, one.version, one.step, one.digest, one.content)
     store.close_round(number, rounds.anchors_of("ball", []))
+    return number, one.content
+
+
+def test_equal_policies_are_marked(store):
+    number, _ = round_of_equals(store)
     table = standings.table(store.entries(number), [])
     assert {row.name: row.same_as for row in table.rows} == {"random": (), "ada": ("bob",), "bob": ("ada",)}
     assert standings.as_csv(table).splitlines()[1].endswith(",bob")
 
 
 def test_a_match_of_equal_policies_says_who_has_which_side(store):
-    number = open_round(store, blocks=1)
-    one = admit(policy_bytes(0))
-    for name in ("ada", "bob"):
-        store.submit(number, name, one.version, one.step, one.digest, one.content)
-    store.close_round(number, rounds.anchors_of("ball", []))
-    drill, player = rounds.drill_of("ball"), rounds.player_of("ball", "ada", one.content)
+    _, content = round_of_equals(store)
+    drill, player = rounds.drill_of("ball"), rounds.player_of("ball", "ada", content)
     found, games, winners = rounds.play_block(drill, [player, player], 1), {"ada": 15, "bob": 16}, []
     while (job := store.next_job()) is not None:
         game = games.get(job.second.name, 0) if job.first.anchor else 31

@@ -77,17 +77,22 @@ def test_a_database_that_is_held_or_full_is_answered_with_a_sentence(tmp_path: P
     store.close_connections()
 
 
+def send_away(store: Store) -> None:
+    """From now on its database cannot be reached."""
+
+    def fail(*_) -> None:
+        raise sqlite3.OperationalError("server closed the connection unexpectedly")
+
+    event.listen(store.engine, "do_connect", lambda *given: fail())
+    store.engine.dispose()
+
+
 def test_a_database_that_is_away_is_said_on_every_page(tmp_path: Path):
     """Whoever asks is looked up in it, too."""
     store = impatient(tmp_path)
     with Service(store) as service:
         ada = Person(service.port).log_in(store.issue_token("ada"))
-
-        def away(*_) -> None:
-            raise sqlite3.OperationalError("server closed the connection unexpectedly")
-
-        event.listen(store.engine, "do_connect", lambda *given: away())
-        store.engine.dispose()
+        send_away(store)
         for path in ("/", "/student", "/round/1", "/login"):
             status, _, text = ada.ask("GET", path)
             assert status == 503 and "cannot use its database now" in text, path
@@ -98,12 +103,7 @@ def test_another_error_of_a_page_is_said_without_the_database(tmp_path: Path, ca
     store = impatient(tmp_path)
     with Service(store) as service:
         ada = Person(service.port).log_in(store.issue_token("ada"))
-
-        def away(*_) -> None:
-            raise sqlite3.OperationalError("server closed the connection unexpectedly")
-
-        event.listen(store.engine, "do_connect", lambda *given: away())
-        store.engine.dispose()
+        send_away(store)
         status, _, text = ada.ask("GET", "/nowhere")
         assert status == 404 and "Page not found" in text and "Traceback" not in caplog.text
     store.close_connections()

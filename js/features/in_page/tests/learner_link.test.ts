@@ -1,28 +1,10 @@
 // @vitest-environment happy-dom
 /** A run that a kernel steers in this page. Its worker is the test. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type FromTrainer, sceneKey, type ToTrainer } from "../../../contract/training";
+import { sceneKey, type ToTrainer } from "../../../contract/training";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { PageTraining } from "../page_training";
-
-class Learner {
-  static all: Learner[] = [];
-  readonly heard: ToTrainer[] = [];
-  ended = false;
-  onmessage: ((event: { data: FromTrainer }) => void) | null = null;
-  constructor() {
-    Learner.all.push(this);
-  }
-  postMessage(message: ToTrainer): void {
-    this.heard.push(message);
-  }
-  terminate(): void {
-    this.ended = true;
-  }
-  says(message: FromTrainer): void {
-    this.onmessage?.({ data: message });
-  }
-}
+import { TrainerDouble } from "./trainer_double";
 
 let model: FakeModel;
 let training: PageTraining;
@@ -33,7 +15,7 @@ const order = (message: Record<string, unknown>, run = 1, buffers: DataView[] = 
   model.fire("msg:custom", { type: "TO_LEARNER", learner: number(), run, message }, buffers);
 const policy = { version: 2, step: 20, layers: [4, 7], activation: "tanh" as const };
 
-async function begin(drill = spec, scene = "01000000"): Promise<Learner> {
+async function begin(drill = spec, scene = "01000000"): Promise<TrainerDouble> {
   const start = { type: "START", spec: drill, values: { workers: 0, num_envs: 64 }, metrics: {}, scenes: [scene], paused: false, asked: 0, policy };
   order(start, 1, [view(0, 0, 128, 63), view(9)]);
   model.fire(
@@ -42,13 +24,13 @@ async function begin(drill = spec, scene = "01000000"): Promise<Learner> {
     Array.from({ length: 4 }, () => view(0)),
   );
   await vi.advanceTimersByTimeAsync(0);
-  return Learner.all[0]!;
+  return TrainerDouble.all[0]!;
 }
 
 beforeEach(() => {
   vi.useFakeTimers();
-  vi.stubGlobal("Worker", Learner);
-  Learner.all = [];
+  vi.stubGlobal("Worker", TrainerDouble);
+  TrainerDouble.all = [];
   model = new FakeModel({ config: { ...config, engine: "page" } });
   training = new PageTraining(model);
 });

@@ -2,31 +2,12 @@
 /** A page that trains by itself. Its worker is the test. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { MetricsRow } from "../../../contract/protocol";
-import type { FromTrainer, ToTrainer } from "../../../contract/training";
+import type { ToTrainer } from "../../../contract/training";
 import { History } from "../../../session/history";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { type OwnTraits, PageModel, TRAINERS } from "../page_model";
 import { PageTrainer } from "../page_trainer";
-
-class Trainer {
-  static all: Trainer[] = [];
-  readonly heard: ToTrainer[] = [];
-  ended = false;
-  onmessage: ((event: { data: FromTrainer }) => void) | null = null;
-  onerror: ((event: { message: string; preventDefault(): void }) => void) | null = null;
-  constructor() {
-    Trainer.all.push(this);
-  }
-  postMessage(message: ToTrainer): void {
-    this.heard.push(message);
-  }
-  terminate(): void {
-    this.ended = true;
-  }
-  says(message: FromTrainer): void {
-    this.onmessage?.({ data: message });
-  }
-}
+import { TrainerDouble } from "./trainer_double";
 
 let base: FakeModel;
 let model: PageModel;
@@ -34,17 +15,17 @@ let trainer: PageTrainer;
 const begin = async () => {
   model.send({ type: "START_TRAINING" });
   await vi.advanceTimersByTimeAsync(0);
-  const thread = Trainer.all.find(({ ended }) => !ended)!;
+  const thread = TrainerDouble.all.find(({ ended }) => !ended)!;
   thread.says({ type: "PHASE", text: "training here" });
   return thread;
 };
-const fileOf = ({ heard }: Trainer) => (heard.find(({ type }) => type === "START") as Extract<ToTrainer, { type: "START" }>).file;
+const fileOf = ({ heard }: TrainerDouble) => (heard.find(({ type }) => type === "START") as Extract<ToTrainer, { type: "START" }>).file;
 const policy = (version: number) => ({ version, step: version, layers: [4, 7], activation: "tanh" as const, weights: new Float32Array(35) });
 
 beforeEach(() => {
   vi.useFakeTimers();
-  vi.stubGlobal("Worker", Trainer);
-  Trainer.all = [];
+  vi.stubGlobal("Worker", TrainerDouble);
+  TrainerDouble.all = [];
   base = new FakeModel({ config: { ...config, values: { ...config.values, workers: 0, num_envs: 64 } } });
   model = new PageModel(base);
   const fetch = async () => ({ code: "", modules: { learner: new ArrayBuffer(0), drill: new ArrayBuffer(0) }, wgsl: "" });
@@ -114,14 +95,14 @@ test("what a person saves after a failure is the version that plays", async () =
   thread.says({ type: "FAILED", text: "No memory." });
   model.send({ type: "SAVE_POLICY" });
   await vi.advanceTimersByTimeAsync(0);
-  const packer = Trainer.all.at(-1)!;
+  const packer = TrainerDouble.all.at(-1)!;
   expect(packer.heard.at(-1)).toMatchObject({ type: "PACK", policy: { version: 12 } });
   packer.says({ type: "SAVED", version: 12, file: Uint8Array.of(12) });
   await vi.advanceTimersByTimeAsync(0);
   expect(saved).toEqual(["ball-v12.dshq"]);
 });
 
-const running = () => Trainer.all.filter(({ ended, heard }) => !ended && heard.some(({ type }) => type === "START"));
+const running = () => TrainerDouble.all.filter(({ ended, heard }) => !ended && heard.some(({ type }) => type === "START"));
 
 test("who stops and starts again while the trainer is on its way gets one run", async () => {
   for (const type of ["START_TRAINING", "STOP_TRAINING", "START_TRAINING"] as const) model.send({ type });
@@ -142,7 +123,7 @@ test("a run that begins while what was learned is being forgotten begins untrain
   model.send({ type: "START_TRAINING" });
   await vi.advanceTimersByTimeAsync(0);
   expect(running()).toEqual([]);
-  Trainer.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
+  TrainerDouble.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
   await vi.advanceTimersByTimeAsync(0);
   const [start] = running()[0]!.heard as Extract<ToTrainer, { type: "START" }>[];
   expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
@@ -151,7 +132,7 @@ test("a run that begins while what was learned is being forgotten begins untrain
 test("a run that begins paused while what was learned is being forgotten stays paused", async () => {
   for (const type of ["RESET_TRAINER", "NEXT_UPDATE"] as const) model.send({ type });
   await vi.advanceTimersByTimeAsync(0);
-  Trainer.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
+  TrainerDouble.all.find(({ heard }) => heard.some(({ type }) => type === "FRESH"))!.says({ type: "POLICY", ...policy(0) });
   await vi.advanceTimersByTimeAsync(0);
   expect(running()[0]!.heard[0]).toMatchObject({ type: "START", paused: true });
   expect([model.get("paused"), model.get("status")]).toEqual([true, "starting"]);
@@ -161,13 +142,13 @@ test("who trains and stops while what was learned is being forgotten has an untr
   model.set("policy", { ...base.get("policy")!, version: 7 });
   for (const type of ["RESET_TRAINER", "START_TRAINING", "STOP_TRAINING"] as const) model.send({ type });
   await vi.advanceTimersByTimeAsync(0);
-  Trainer.all[0]!.says({ type: "POLICY", ...policy(0) });
+  TrainerDouble.all[0]!.says({ type: "POLICY", ...policy(0) });
   await vi.advanceTimersByTimeAsync(0);
   expect([running(), model.get("policy")!.version, model.get("status"), model.get("status_text")]).toEqual([[], 0, "idle", "not started"]);
 });
 
 test("a file that is loaded while what was learned is being forgotten stays", async () => {
-  const thread = (type: ToTrainer["type"]) => Trainer.all.find(({ heard }) => heard.some((message) => message.type === type));
+  const thread = (type: ToTrainer["type"]) => TrainerDouble.all.find(({ heard }) => heard.some((message) => message.type === type));
   model.send({ type: "RESET_TRAINER" });
   const loaded = trainer.load(Uint8Array.of(7), "what was learned before");
   await vi.advanceTimersByTimeAsync(0);
@@ -190,7 +171,7 @@ test("whoever asks for a file of a run that fails hears why there is none", asyn
   expect(said).toEqual([["POLICY_FILE", 5, "The run ended before its file was written. Try again."]]);
   model.send({ type: "SAVE_POLICY", request: 6 });
   await vi.advanceTimersByTimeAsync(0);
-  Trainer.all.at(-1)!.says({ type: "FAILED", text: "No room." });
+  TrainerDouble.all.at(-1)!.says({ type: "FAILED", text: "No room." });
   await vi.advanceTimersByTimeAsync(0);
   expect(said.slice(1)).toEqual([["POLICY_FILE", 6, "No room."]]);
 });
