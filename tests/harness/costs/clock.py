@@ -42,11 +42,8 @@ def spent() -> float:
 
 
 def loop_seconds(clock: Callable[[], float]) -> float:
-    """Seconds that a fixed piece of work in plain Python takes here: the best of three, which others disturb least."""
-    found = []
-    for _ in range(3):
-        begin, total = clock(), 0
-        for k in range(1_000_000):
-            total = (total * 31 + k) % 1_000_003
-        found.append(clock() - begin)
-    return min(found)
+    """Seconds that a fixed piece of work in plain Python takes now."""
+    begin, total = clock(), 0
+    for k in range(1_000_000):
+        total = (total * 31 + k) % 1_000_003
+    return clock() - begin
