@@ -37,6 +37,9 @@ CODES = {
 MOST_WORDS = 1 << 17
 """Numbers of a game's state, 4 bytes each: half a gigabyte for the thousand games that training plays at once."""
 
+MOST_TICKS = (1 << 31) - 1
+"""Of an episode: `ticks` counts them, an i32."""
+
 RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
 """Rules with a fixed name."""
 
@@ -134,10 +137,10 @@ def check(drill: Any, base: type) -> None:
 def _check_time(drill: Any) -> None:
     if drill.sides not in (1, 2):
         raise DeclarationError(f"sides is 1 or 2, got {drill.sides!r}", "sides")
-    if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
+    if drill.time_limit % drill.action_repeat or not 0 < drill.time_limit <= MOST_TICKS:
         raise DeclarationError(
             f"time_limit ({drill.time_limit} ticks) must be a positive multiple "
-            f"of action_repeat ({drill.action_repeat})",
+            f"of action_repeat ({drill.action_repeat}), {MOST_TICKS:,} at most",
             "time_limit",
         )
     if drill.target is not None and drill.sides != 1:

@@ -254,7 +254,10 @@ def ends(it: Subject) -> str:
             if over.all():
                 break
         if not over.all():
-            raise Broken("an episode does not end", "do not change `ticks`: it is counted automatically")
+            if not it.part:
+                raise Broken("an episode does not end", "do not change `ticks`: it is counted automatically")
+            left = f"{int((~over).sum())} of {over.size} episodes of {who} play do not end"
+            raise Impossible(f"{left}{it.part}")
     return f"all episodes end: after {np.mean(lengths):.0f} decisions on average, {max(lengths)} at most"
 
 
@@ -275,6 +278,8 @@ def winners(it: Subject) -> str:
             over |= ended
     matches = 16 * LANES * len(players)
     if not decided:
+        if it.part:
+            raise Impossible(f"nobody wins{it.part}")
         raise Broken(
             f"nobody wins: {matches} matches of {' and '.join(players)} against random play are all draws",
             "write the rule `winner(s, i)`: return 1 or -1 once side 0 or side 1 has won",
@@ -296,17 +301,19 @@ def rewards(it: Subject) -> str:
                 f"after {k + 1} decisions the reward is not the sum of its terms", "report this with the drill"
             )
         total += paid
+    moved = np.moveaxis(batch.game.terms(batch.tiles) - begin, 3, 1).reshape(total.shape) * batch.weights
+    if not np.allclose(total[..., batch.kinds], moved[..., batch.kinds], atol=1e-3):
+        raise Broken("a potential pays something other than its change", "report this with the drill")
     silent = _never_pays(it)
     if silent:
+        if it.part:
+            raise Impossible(f"the {silent.kind} {silent.name!r} pays nothing{it.part}")
         players = " and ".join(("random", *it.spec.baselines))
         raise Broken(
             f"the {silent.kind} {silent.name!r} never pays anything: not in {16 * LANES} episodes of {players} play",
             "look at its condition; a term that is off on purpose has the weight 0",
             silent.name,
         )
-    moved = np.moveaxis(batch.game.terms(batch.tiles) - begin, 3, 1).reshape(total.shape) * batch.weights
-    if not np.allclose(total[..., batch.kinds], moved[..., batch.kinds], atol=1e-3):
-        raise Broken("a potential pays something other than its change", "report this with the drill")
     return "rewards are the sum of their terms; potentials pay exactly their change"
 
 
@@ -339,6 +346,8 @@ def baselines(it: Subject) -> str:
     for name in names:
         mean = _mean_reward(it, name)
         if not mean > chance + BETTER:
+            if it.part:
+                raise Impossible(f"{name} earns {mean:.3g}, random play {chance:.3g}{it.part}")
             raise Broken(
                 f"{name} earns {mean:.3g} per episode, random play {chance:.3g}",
                 f"a baseline must beat random play by {BETTER} or more: watch it in the widget's sandbox",

@@ -84,7 +84,7 @@ def _cut_off(it: Subject, states: NDArray[Any], actions: NDArray[Any]) -> NDArra
 def _shown(it: Subject, states: NDArray[Any]) -> str | None:
     """The name of an observation whose mean, or mean square, over the same states is another at another time."""
     repeat, limit = it.spec.action_repeat, it.spec.time_limit
-    quarters = [repeat * (it.decisions * k // 4) for k in range(4)]
+    quarters = [repeat * (it.longest * k // 4) for k in range(4)]
     before = None
     for ticks in sorted({*quarters, limit - repeat}):
         moved = states.copy()
@@ -104,7 +104,7 @@ def _shown(it: Subject, states: NDArray[Any]) -> str | None:
 def _paid(it: Subject, states: NDArray[Any], actions: NDArray[Any]) -> str | None:
     """The name of a term that jumps at the limit: by more than twice what it changes by one decision earlier."""
     repeat, limit = it.spec.action_repeat, it.spec.time_limit
-    if it.decisions < 3 or not it.spec.terms:
+    if it.longest < 3 or not it.spec.terms:
         return None
     ends = [_after(it, states, actions, limit - k * repeat) for k in range(3)]
     open_ = np.logical_and.reduce([~it.game.status(end)[0] for end in ends])
@@ -134,8 +134,10 @@ def _to_the_limit(it: Subject) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
 def _played(it: Subject) -> tuple[str | None, str | None]:
     """What a drill's own counter of time gives away in games played to the limit: the names of an observation that is
     the same in all games at every moment and another at other moments, and of a term that changes at the limit in most
-    games and before it in hardly any. None where too few games get there.
+    games and before it in hardly any. None where too few games get there, or the limit is too far.
     """
+    if it.part:
+        return None, None
     alike, values = np.ones(it.spec.n_obs, bool), []
     before, shares = None, []
     for state, living in _to_the_limit(it):

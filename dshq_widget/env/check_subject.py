@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from dshq_kernels.backends.cpu import CpuGame
 from dshq_widget.drill.compiled import CompiledDrill
 
+MOST_DECISIONS = 10_000
+"""Of an episode that is played to its end. A longer one is played as far as this."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -43,14 +46,26 @@ class Subject:
 
     def __init__(self, drill: CompiledDrill, written: object = None):
         self.drill, self.spec, self.written = drill, drill.spec, written
-        self.decisions = drill.spec.time_limit // drill.spec.action_repeat
-        """Of the longest episode."""
+        self.longest = drill.spec.time_limit // drill.spec.action_repeat
+        """Decisions of the longest episode."""
+        self.decisions = min(self.longest, MOST_DECISIONS)
+        """Of them, as many as are played."""
         self.names: list[str] = [name for name, _, _ in drill.spec.fields]
         """Of the state's fields."""
 
     @cached_property
     def game(self) -> CpuGame:
         return self.drill.game()
+
+    @property
+    def part(self) -> str:
+        """How much of an episode was played, as the end of a sentence; "" where all of it was."""
+        if self.decisions == self.longest:
+            return ""
+        return (
+            f" in the first {self.decisions:,} decisions; `time_limit` allows {self.longest:,}, more than are played "
+            "here, and an evaluation plays each episode to its end"
+        )
 
     def where(self, rule: str) -> str:
         """FILE:LINE of one of its rules; "" if there is none of that name, or the drill came here translated."""

@@ -21,6 +21,8 @@ from dshq_widget.env.batch import compiled
 
 SECONDS = 10.0
 """Of the game, that `dshq check --debug` plays."""
+MOST_TICKS = 30_000
+"""That it plays: Python runs a few thousand a second."""
 
 Action = int | Mapping[str, str] | None
 """An action's number, an option of each choice (the first one where it is left out), or None: a random one."""
@@ -64,10 +66,10 @@ def debug(
 
 
 def play_a_little(drill: str | type[Drill] | CompiledDrill) -> DebugGame:
-    """Some seconds of a game at random, as long as an episode or longer."""
+    """Some seconds of a game at random, as long as an episode or longer, at most `MOST_TICKS`."""
     spec = compiled(drill).spec
     ticks = max(SECONDS * spec.tick_rate, min(spec.time_limit, 5 * SECONDS * spec.tick_rate))
-    return debug(drill, decisions=-(-int(ticks) // spec.action_repeat), practice=True)
+    return debug(drill, decisions=-(-int(min(ticks, MOST_TICKS)) // spec.action_repeat), practice=True)
 
 
 class DebugGame:

@@ -255,6 +255,7 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
         ({"baselines": ("jäger",), "jäger": idle}, "use letters from a to z"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
         ({"time_limit": 7}, "multiple of action_repeat"),
+        ({"time_limit": 1 << 40}, "2,147,483,647 at most"),
         ({"keys": {"KeyA": ("a", "d")}}, "which is not an action"),
         ({"keys": {"Left": ("a", "c")}}, "no key 'Left' .*did you mean 'ArrowLeft'"),
         ({"keys": {"a": ("a", "c")}}, "did you mean 'KeyA'"),
