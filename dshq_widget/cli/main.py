@@ -179,8 +179,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
     elif options.against is not None:
         raise UsageError(f"--against: {drill.name!r} has one side, so there is no opponent: leave it out")
-    played = films.play(drill, players, options.matches, options.seed)
-    match = films.best(drill, played)
+    match, wins = films.best_of(drill, players, options.matches, options.seed)
     film = films.pictures(drill, match, seconds=options.seconds, width=options.width, theme=options.theme)
     with outputs.written("--gif", options.gif):
         shown = films.save_gif(target, film)
@@ -188,7 +187,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
         "policy": str(options.policy),
         "drill": drill.name,
         "matches": options.matches,
-        "wins": sum(one.winner > 0 for one in played),
+        "wins": wins,
         "seed": match.seed,
         "decisions": len(match.actions),
         "return": match.score,

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dshq_widget.cli import main
-from dshq_widget.cli.record import RATE, Match, best, by_name, pictures, play, save_gif
+from dshq_widget.cli import main, record
+from dshq_widget.cli.record import RATE, Match, best, best_of, by_name, by_policy, pictures, play, save_gif
+from dshq_widget.contract.protocol import REST_SECONDS
 from dshq_widget.drill import palette
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch, compiled
@@ -14,6 +15,7 @@ from dshq_widget.env.picture import BOX, CIRCLE, LINE, RING, TAG, Painter
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.recurrent import RecurrentPolicy
 from tests.harness.games.specs import NOTHING
 
 SPEC = dataclasses.replace(NOTHING, world=(-10, -5, 10, 5), palette=("ink", "player0", "mat"), tags=("GO",))
@@ -130,7 +132,7 @@ def test_the_film_is_the_end_of_the_match(tmp_path):
     assert (film[0] != film[-1]).any()
     short = list(pictures(ball, match, seconds=0.001, width=160))
     assert len(short) == 1 and (short[0] == film[-1]).all()
-    assert save_gif(tmp_path / "goal.gif", iter(film)) == len(film)
+    assert save_gif(tmp_path / "goal.gif", film) == len(film)
     with image.open(tmp_path / "goal.gif") as gif:
         assert gif.size == film[0].shape[1::-1] and gif.info["loop"] == 0
         milliseconds = 0
@@ -140,6 +142,74 @@ def test_the_film_is_the_end_of_the_match(tmp_path):
         assert milliseconds == 1000 * (len(film) - 1) / RATE + 1000
         shown = np.asarray(gif.convert("RGB"), int)
     assert np.abs(shown - film[-1]).mean() < 4, "the last picture is the goal"
+
+
+def test_many_matches_are_played_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(record, "TOGETHER", 16)
+    ball, alone = compiled("ball"), compiled("bandit")
+    players = [by_name("chaser", ball), by_name("idle", ball)]
+    match, wins = best_of(ball, players, 40, seed=5)
+    played = [one for first in (0, 16) for one in play(ball, players, 16, 5 + first)] + play(ball, players, 8, 5 + 32)
+    assert wins == sum(one.winner > 0 for one in played) and match.seed == best(ball, played).seed
+    assert match.actions.base is None, "the other matches' actions are not kept by it"
+    with pytest.raises(ValueError, match="none of the 40 matches was won"):
+        best_of(ball, players[::-1], 40)
+    assert best_of(alone, [by_name("copycat", alone)], 20)[0].score > 90
+    monkeypatch.setattr(record, "MOST_ACTIONS", 100)
+    with pytest.raises(ValueError, match="matches go on after 4 decisions, more than can be kept: lower --matches"):
+        play(ball, players, 16)
+
+
+def test_a_network_with_a_memory_begins_each_match_anew():
+    bandit = compiled("bandit")
+    spec = PolicySpec.for_drill(bandit.spec, (8,), memory=4)
+    player = by_policy(RecurrentPolicy(spec.layers, "tanh", 3 * spec.untrained(3)))
+    first, again = (play(bandit, [player], 16, seed=2) for _ in range(2))
+    assert all((one.actions == other.actions).all() for one, other in zip(first, again, strict=True))
+
+
+def test_an_opponent_is_named_by_its_rung():
+    ball = compiled("ball")
+    named = [play(ball, [by_name(who, ball), by_name("idle", ball)], 4) for who in ("bronze", "ball:bronze")]
+    assert all((one.actions == other.actions).all() for one, other in zip(*named, strict=True))
+
+
+@pytest.mark.parametrize(("name", "rate"), [("bandit", 5), ("ball", 120)])
+def test_a_film_lasts_as_long_as_what_it_shows(name, rate):
+    """Also of a drill with fewer ticks than pictures a second, and for any --seconds."""
+    drill = compiled(name)
+    assert drill.spec.tick_rate == rate
+    match = Match(0, np.zeros((3 * rate // drill.spec.action_repeat, drill.spec.sides), np.int32), 1, 0.0)
+    rest = REST_SECONDS["goal"]
+    for seconds in (2.0, 1e308):
+        film = pictures(drill, match, seconds=seconds, width=64)
+        assert len(film) == pytest.approx(min(seconds, 3 + rest) * RATE, abs=RATE / rate)
+
+
+def test_a_gif_holds_two_pictures_at_a_time(tmp_path):
+    """It has those that differ, of what differs, and shows each as long as it stood."""
+    image = pytest.importorskip("PIL.Image")
+    plain, held = np.full((40, 60, 3), 90, np.uint8), []
+
+    class Drawn(list):
+        def __getitem__(self, k):
+            held.append(k)
+            return super().__getitem__(k)
+
+    moved = plain.copy()
+    moved[10:20, 30:45] = (200, 30, 30)
+    film = Drawn([plain] * 3 + [moved] * 12_100 + [plain])
+    assert save_gif(tmp_path / "x.gif", film) == 12_104
+    assert held[:3] == [0, 6051, 12_103] and held[3:] == list(range(12_104)), "each once, after three for the colours"
+    with image.open(tmp_path / "x.gif") as gif:
+        shown = []
+        for frame in range(gif.n_frames):
+            gif.seek(frame)
+            shown.append((gif.info["duration"], np.asarray(gif.convert("RGB"), int)[15, 35].tolist()))
+    grey, red = [90, 90, 90], [200, 30, 30]
+    assert [milliseconds for milliseconds, _ in shown] == [150, 600_000, 5000, 1000]
+    assert np.allclose([colour for _, colour in shown], [grey, red, red, grey], atol=4)
+    assert (tmp_path / "x.gif").stat().st_size < 5000
 
 
 def test_a_file_with_another_front_than_the_drills_plays_no_match(tmp_path):
