@@ -10,6 +10,11 @@ from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError
 
 PICTURE_NAME = "curves.png"
+BUDGETS = ("seconds", "agent_steps", "updates")
+OWN = {"drill": "", "settings": "--set", "directory": "--out", "progress": "--quiet", "seed": "--seeds"} | {
+    name: "--" + name.replace("_", "-") for name in ("seeds", "trials", "metric", "algorithm", *BUDGETS)
+}
+"""What a sweep itself takes in Python, and what says it here."""
 
 
 def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
@@ -17,14 +22,21 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     from dshq_widget.training import sweep_space
     from dshq_widget.training.sweep import sweep as run
 
-    budget = {key: getattr(options, key) for key in ("seconds", "agent_steps", "updates")}
+    budget = {key: getattr(options, key) for key in BUDGETS}
     for key, value in budget.items():
         if value is not None:
             outputs.positive("--" + key.replace("_", "-"), value)
     varied = [sweep_space.parse(text) for text in options.set]
     if len({name for name, _ in varied}) < len(varied):
         raise UsageError(f"--set names a setting twice: {', '.join(options.set)}")
-    fixed: dict[str, Any] = dict(_fixed(text) for text in options.fix)
+    fixed: dict[str, Any] = {}
+    for text in options.fix:
+        name, value = _fixed(text)
+        if name in fixed:
+            raise UsageError(f"--fix names a setting twice: {', '.join(options.fix)}")
+        if name in OWN:
+            raise UsageError(f"--fix: {name} is no setting of a run: {OWN[name] or 'DRILL'} says it")
+        fixed[name] = value
     drill = drill_argument.drill(options.drill)
     directory = outputs.folder("--out", options.out)
     kept = f"; finished runs are in {directory}, and the same command continues"

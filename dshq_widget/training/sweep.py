@@ -23,10 +23,11 @@ from dshq_widget.system.streams import say
 from dshq_widget.training import sweep_space
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget
-from dshq_widget.training.sweep_results import PLAN_NAME, Store, SweepResult, SweepRun, planned_metric
+from dshq_widget.training.sweep_results import PLAN_NAME, Store, SweepResult, SweepRun, planned
 from dshq_widget.training.sweep_space import Space
 from dshq_widget.training.trainer import Trainer
 
+MOST_SEEDS = 10_000
 MOST_REPEATS = 100
 """Optuna may propose a setting of choices again. It is told the known result; after so many in a row the sweep ends."""
 
@@ -74,12 +75,13 @@ def sweep(
     if "seed" in hyper:
         raise ValueError(f"seed={hyper['seed']!r} would give every run the same one: say seeds=[{hyper['seed']!r}]")
     game = compiled(drill)
-    metric = metric or planned_metric(Path(directory)) or default_metric(game)
+    begun = planned(Path(directory))
+    metric = metric or begun.get("metric") or default_metric(game)
     rises = _rises(metric)
     name = algorithms.chosen(algorithm or game.spec.algorithm).name
     own = sweep_space.own_settings(name, algorithms.get(name).settings)
     space = sweep_space.read(settings, own)
-    hyper = sweep_space.fixed(hyper, own)
+    hyper = sweep_space.as_begun(sweep_space.fixed(hyper, own), begun.get("hyper"), game.spec)
     _check(game, name, space, hyper)
     plan = {
         "drill": game.name,
@@ -219,11 +221,15 @@ def _quiet(optuna: Any) -> Iterator[None]:
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
     given = plain(seeds)
     try:
-        chosen = [whole("a seed", one) for one in (given if isinstance(given, Iterable) else range(whole("", given)))]
+        several = given if isinstance(given, Iterable) else range(whole("", given))[: MOST_SEEDS + 1]
+        chosen = [whole("a seed", one) for one in several]
     except ValueError:
         chosen = []
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"seeds must be a number of at least 1, or a list of different seeds, got {seeds!r:.60}")
+    if not 0 < len(set(chosen)) == len(chosen) <= MOST_SEEDS:
+        raise ValueError(
+            f"seeds must be a number of at least 1, {MOST_SEEDS:,} at most, or a list of different seeds, got "
+            f"{seeds!r:.60}"
+        )
     return chosen
 
 

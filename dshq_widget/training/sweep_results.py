@@ -228,12 +228,12 @@ class Store:
         return atomic.write(self.directory / TABLE_NAME, text.getvalue().encode())
 
 
-def planned_metric(directory: Path) -> str | None:
-    """What judges the settings of the sweep in `directory`, None where there is none: a sweep is continued by the
-    metric that it began with. Raises ValueError for a file that is not one of ours.
+def planned(directory: Path) -> dict[str, Any]:
+    """What the sweep in `directory` was asked for, nothing where there is none: a sweep is continued as it began.
+    Raises ValueError for a file that is not one of ours.
     """
     path = atomic.absolute(directory) / PLAN_NAME
-    return _read(path).get("metric") if path.exists() else None
+    return _read(path) if path.exists() else {}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.contract import sections, setting, settings
+from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.setting import ConfigError
 
 FORM = "a list of choices such as [0.98, 0.995], or a range such as (1e-4, 1e-2) or (1e-4, 1e-2, 'log')"
@@ -99,6 +100,19 @@ def fixed(hyper: Mapping[str, Any], own: Own) -> dict[str, Any]:
             named[key] = setting.parse_value(key, value, own[key][1])
     shared = settings.canonical({name: value for name, value in hyper.items() if _spelled(name, own) not in own}, None)
     return {key: list(value) if isinstance(value, tuple) else value for key, value in {**shared, **named}.items()}
+
+
+def as_begun(hyper: dict[str, Any], there: Any, spec: GameSpec) -> dict[str, Any]:
+    """Fixed settings as the sweep wrote them that is continued: up to release 0.2.0 `num_minibatches` was kept as the
+    `minibatch_size` that it made of the drill's rollout.
+    """
+    if settings.DIVISOR not in hyper:
+        return hyper
+    keys = ("num_envs", "rollout_length", settings.DIVISOR)
+    size = settings.canonical({key: hyper[key] for key in keys if key in hyper}, settings.of_drill(spec))
+    kept = {key: value for key, value in hyper.items() if key != settings.DIVISOR}
+    earlier = {**kept, "minibatch_size": size["minibatch_size"]}
+    return earlier if there == earlier else hyper
 
 
 def parse(text: str) -> tuple[str, Any]:

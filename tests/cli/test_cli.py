@@ -28,6 +28,7 @@ from tests.harness.ports import free_port
 
 UPDATES = 8  # of training
 ENOUGH_STEPS = 5_000_000  # agent steps: a few seconds of an idle machine
+TRIED = ("bandit", "--set", "gamma=0.9", "--updates", "1", "--out", ".")
 
 
 @pytest.fixture(scope="module")
@@ -366,6 +367,15 @@ def test_bench_measures_ceilings_and_rates():
         (["record", __file__, "--gif", "goal.gif"], "test_cli"),
         (["sweep", "bandit", "--set", "gama=0.9", "--updates", "1", "--out", "."], "did you mean 'gamma'"),
         (["sweep", "bandit", "--set", "gamma=0.9", "--fix", "epochs", "--updates", "1", "--out", "."], "NAME=VALUE"),
+        (
+            ["sweep", *TRIED, "--fix", "epochs=1", "--fix", "epochs=2"],
+            "--fix names a setting twice: epochs=1",
+        ),
+        (["sweep", *TRIED, "--fix", "lr=0.1", "--fix", "learning-rate=0.2"], "learning_rate is given twice"),
+        (["sweep", *TRIED, "--fix", "gae-lambda=1", "--set", "lambda=1,0.9"], "gae_lambda varies and is fixed"),
+        (["sweep", *TRIED, "--fix", "agent-steps=9"], "no setting of a run: --agent-steps says it"),
+        (["sweep", *TRIED, "--seeds", "1000000000000"], "seeds must be a number of at least 1, 10,000 at most"),
+        (["sweep", *TRIED, "--fix", "seed=3"], "no setting of a run: --seeds says it"),
         (["lab", __file__], "cannot create the folder"),
         (["lab", "--port", "70000"], "1 to 65535"),
         (["bench", "--seconds", "0"], "more than 0"),

@@ -132,6 +132,20 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
         sweep("bandit", SPACE, **how)
 
 
+def test_a_sweep_of_release_0_2_goes_on(trained, tmp_path):
+    """It kept num_minibatches as the size that this made of the drill's rollout."""
+    how = {"num_minibatches": 4, "seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
+    sweep("bandit", {"gamma": [0.9, 0.98]}, rollout_length=16, **how)
+    plan = json.loads((tmp_path / "sweep.json").read_text())
+    assert plan["hyper"] == {"rollout_length": 16, "num_minibatches": 4}
+    (tmp_path / "sweep.json").write_text(json.dumps({**plan, "hyper": {"rollout_length": 16, "minibatch_size": 256}}))
+    with pytest.raises(ValueError, match="holds another sweep: hyper was"):
+        sweep("bandit", {"gamma": [0.9, 0.98]}, rollout_length=32, **how)
+    again = sweep("bandit", {"gamma": [0.9, 0.98]}, rollout_length=16, **how | {"seeds": 2})
+    assert len(again.runs) == len(trained) == 4
+    assert [made.get("minibatch_size") for made in trained] == [None, None, 256, 256], "all runs of it have one size"
+
+
 def test_a_finished_sweep_is_read_where_nobody_can_write(trained, tmp_path, monkeypatch):
     how = {"seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
     ended = sweep("bandit", {"gamma": [0.9, 0.99]}, **how)
