@@ -9,6 +9,7 @@ left: of this machine at once, of other machines with the same home, and of cont
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import os
@@ -83,11 +84,12 @@ def reserve(path: str | os.PathLike[str]) -> Path:
 
 def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> None:
     """Write `nbytes` bytes beside `path` and remove them again. Raises OSError if the file could not be written
-    there: no such folder, a folder at `path`, no permission, no space.
+    there: no such folder, a folder or a device at `path`, no permission, no space.
     """
     target = absolute(path)
     if target.is_dir():
         raise IsADirectoryError(None, "it is a folder", str(target))
+    _refuse_device(target)
     _sweep(target)
     probe = _temporary(target)
     try:
@@ -105,8 +107,19 @@ def _temporary(target: Path) -> Path:
     return target.with_name(f".{target.name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
 
 
+def _refuse_device(target: Path) -> None:
+    """Raises OSError where a rename would take away a device or a pipe: /dev/null from everybody."""
+    try:
+        found = os.stat(target).st_mode
+    except OSError:  # nothing is there
+        return
+    if not stat.S_ISREG(found) and not stat.S_ISDIR(found):
+        raise OSError(errno.EINVAL, "it is a device or a pipe and no file", str(target))
+
+
 def _mode_of(target: Path) -> int | None:
-    """Who may read and write the file that is there; None if there is none."""
+    """Who may read and write the file that is there; None if there is none. Raises OSError for a device."""
+    _refuse_device(target)
     try:
         found = os.lstat(target).st_mode
     except FileNotFoundError:

@@ -105,6 +105,20 @@ def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path):
         atomic.check_writable(tmp_path)
 
 
+def test_a_pipe_and_a_device_are_not_replaced_by_a_file(tmp_path, capsys):
+    """Whoever may write in /dev, as root does in a container, would take /dev/null from all programs."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(os.devnull)
+    before = {path: path.lstat().st_ino for path in tmp_path.iterdir()}
+    for path in before:
+        for write in (lambda path: atomic.write(path, b"new"), atomic.reserve, atomic.check_writable):
+            with pytest.raises(OSError, match="it is a device or a pipe and no file"):
+                write(path)
+        assert main.main(["export", "ball:bronze", "--to-json", str(path)]) == 2
+        assert capsys.readouterr().err.startswith(f"dshq: --to-json: cannot write {str(path)!r}: it is a device")
+    assert {path: path.lstat().st_ino for path in tmp_path.iterdir()} == before
+
+
 def test_a_block_that_fails_leaves_the_old_file(tmp_path):
     path = atomic.write(tmp_path / "a", b"old")
     with pytest.raises(KeyboardInterrupt), atomic.aside(path) as file:
