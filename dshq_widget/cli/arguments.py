@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -31,6 +32,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def whole(text: str) -> int:
+    """A whole number, also as 1e6."""
+    for read in (int, float):
+        with contextlib.suppress(ValueError, OverflowError):
+            number: float = read(text)
+            if number == int(number):
+                return int(number)
+    raise argparse.ArgumentTypeError(f"wanted a whole number such as 200 or 1e6, got {text!r:.60}")
 
 
 def takes(arguments: Callable[[Parser], None]) -> Callable[[Verb], Verb]:
@@ -94,10 +105,12 @@ def _train(verb: Parser) -> None:
             "target stops earlier once it is solved)"
         ),
     )
-    verb.add_argument("--updates", type=int, help="stop at exactly this update, instead of --seconds")
-    verb.add_argument("--num-updates", dest="updates", type=int, help=argparse.SUPPRESS)
+    verb.add_argument("--updates", type=whole, help="stop at exactly this update, instead of --seconds")
+    verb.add_argument("--num-updates", dest="updates", type=whole, help=argparse.SUPPRESS)
     verb.add_argument(
-        "--agent-steps", type=int, help="stop at the first update that reaches these agent steps, instead of --seconds"
+        "--agent-steps",
+        type=whole,
+        help="stop at the first update that reaches these agent steps, instead of --seconds",
     )
     verb.add_argument("--out", help=_meaning("out"))
     verb.add_argument("--latest", action="store_true", default=None, help=_meaning("latest"))
@@ -175,8 +188,8 @@ def _sweep(verb: Parser) -> None:
     verb.add_argument("--seeds", type=int, default=3, help="seeds for each setting: 0, 1, ... (default 3)")
     verb.add_argument("--trials", type=int, default=20, help="most settings to try (default 20)")
     verb.add_argument("--seconds", type=float, help="training time of each run in seconds")
-    verb.add_argument("--agent-steps", type=int, help="agent steps of each run, instead of --seconds")
-    verb.add_argument("--updates", type=int, help="updates of each run, instead of --seconds")
+    verb.add_argument("--agent-steps", type=whole, help="agent steps of each run, instead of --seconds")
+    verb.add_argument("--updates", type=whole, help="updates of each run, instead of --seconds")
     verb.add_argument("--metric", help="metric that judges a setting (default win_share; one side: evaluated_return)")
     verb.add_argument("--algorithm", help="what trains (default: what the drill declares)")
     verb.add_argument("--out", required=True, help="folder of the results; an earlier sweep in it is continued")
@@ -234,7 +247,7 @@ def _matches(verb: Parser, count: int, text: str) -> None:
             "another .dshq file, or with evaluate league:best of the file's own league (default scripted)"
         ),
     )
-    verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")
+    verb.add_argument("--matches", type=whole, default=count, help=f"{text} (default {count})")
     verb.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
     verb.add_argument("--greedy", action="store_true", help="always take the most likely action instead of sampling")
 
@@ -265,7 +278,7 @@ def _record(verb: Parser) -> None:
 
 def _trace(verb: Parser) -> None:
     verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
-    verb.add_argument("--ticks", type=int, default=600, help="number of ticks (default 600)")
+    verb.add_argument("--ticks", type=whole, default=600, help="number of ticks (default 600)")
     verb.add_argument(
         "--seed", type=int, default=0, help="seed of the first game; the other 15 use the next seeds (default 0)"
     )

@@ -33,12 +33,12 @@ def classes(path: str) -> list[type[Drill]]:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # also a script that ends by itself
         raise UsageError(_where(file, path, error)) from error
     found = [
         value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Drill) and value.__module__ == name
+        for value in dict.fromkeys(one for one in vars(module).values() if isinstance(one, type))
+        if issubclass(value, Drill) and value.__module__ == name
     ]
     if not found:
         raise UsageError(f"{path} defines no drill: write `class MyDrill(Drill):` in it (docs/reference/rules.md)")
@@ -78,7 +78,7 @@ def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
     return compatibility.known_drill(saved, path, advice)
 
 
-def _where(file: Path, given: str, error: Exception) -> str:
+def _where(file: Path, given: str, error: BaseException) -> str:
     """An exception raised while a file ran, with the line of the file that raised it."""
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
     step = error.__traceback__

@@ -176,7 +176,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     drill = compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     players = [films.by_file(saved, os.path.basename(options.policy), drill, options.greedy)]
     if drill.spec.sides == 2:
-        players.append(films.by_name(options.against or "scripted", drill, options.greedy))
+        players.append(films.by_name("scripted" if options.against is None else options.against, drill, options.greedy))
     elif options.against is not None:
         raise UsageError(f"--against: {drill.name!r} has one side, so there is no opponent: leave it out")
     match, wins = films.best_of(drill, players, options.matches, options.seed)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dshq_widget.cli.arguments import UsageError
+from dshq_widget.contract.setting import shown
 from dshq_widget.files import atomic
 
 
@@ -48,7 +49,8 @@ def said_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
 def positive(name: str, value: float) -> None:
     """Raises UsageError unless `value` is more than 0, and finite."""
     if not value > 0:
-        raise UsageError(f"{name} must be more than 0, got {value:g}")
+        got = f"{value:g}" if isinstance(value, float) else shown(value)
+        raise UsageError(f"{name} must be more than 0, got {got}")
     if value == float("inf"):
         raise UsageError(f"{name} must be a finite number, got {value:g}")
 
@@ -79,6 +81,8 @@ def _same(path: str) -> tuple[int, int] | str:
 
 def folder(name: str, path: str) -> Path:
     """The folder, created if missing, after a test that a file can be written there. Raises UsageError."""
+    if not path:
+        raise UsageError(f"{name} must be the name of a folder, got ''")
     made = Path(path).expanduser()
     try:
         made.mkdir(parents=True, exist_ok=True)

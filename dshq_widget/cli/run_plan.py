@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.cli import outputs
 from dshq_widget.cli.arguments import SECONDS, UsageError
-from dshq_widget.contract import run_file, settings
+from dshq_widget.contract import run_file, setting, settings
 from dshq_widget.files import atomic
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class Plan:
 
 def of(options: argparse.Namespace) -> Plan:
     """The plan of these options. Raises UsageError or ConfigError."""
-    file = run_file.read(options.config, _with_settings()) if options.config else run_file.RunFile()
+    file = run_file.read(options.config, _with_settings()) if options.config is not None else run_file.RunFile()
     flags = {"drill": options.start, "drill_file": options.drill}
     named = ("algorithm", "out", "latest", "log_dir", "track", "engine", "ray_address")
     flags |= {key: getattr(options, key) for key in named}
     run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
-    if options.config and not options.trust_config:
+    if options.config is not None and not options.trust_config:
         _check_reach(options.config, {key: value for key, value in file.run.items() if flags.get(key) is None})
     if "drill" not in run:
         raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
@@ -112,7 +112,8 @@ def _budget(options: argparse.Namespace) -> dict[str, Any]:
     """The one budget that was given, or none. Raises UsageError for two, or for one that is not positive."""
     given = {key: value for key in run_file.BUDGETS if (value := getattr(options, key)) is not None}
     for key, value in given.items():
-        outputs.positive("--" + key.replace("_", "-"), value)
+        outputs.positive(flag := "--" + key.replace("_", "-"), value)
+        setting.parse_value(flag, value, run_file.RUN_KEYS[key])  # the run's file has it, too
     if len(given) > 1:
         flags = " and ".join("--" + key.replace("_", "-") for key in given)
         raise UsageError(f"a run has one budget, got {flags}: leave out all but one")

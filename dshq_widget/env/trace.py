@@ -52,12 +52,13 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
         raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
         raise ValueError(f"ticks: expected 0 or more, got {ticks}")
+    first = seed % (1 << 32)  # JavaScript has no larger whole numbers
     if backend == "wgsl":
-        result = trace_wgsl(drill, ticks, seed)
+        result = trace_wgsl(drill, ticks, first)
     elif backend in ("js", "wasm"):
-        result = _in_node(drill, ticks, seed, drill.wasm() if backend == "wasm" else b"")
+        result = _in_node(drill, ticks, first, drill.wasm() if backend == "wasm" else b"")
     else:
-        games = _on_device(backend, drill, seed) if backend in DEVICES else _Tile(drill, seed, backend == "reference")
+        games = _on_device(backend, drill, first) if backend in DEVICES else _Tile(drill, first, backend == "reference")
         result = _arrays(drill, games, ticks)
     return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
 

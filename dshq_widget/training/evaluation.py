@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dshq_kernels.search.matches import Searching
     from dshq_widget.policy.checkpoint import Checkpoint
 
-MATCHES = 500
+MATCHES, MOST_MATCHES = 500, 1_000_000
 log = logging.getLogger(__name__)
 
 
@@ -49,6 +49,8 @@ def evaluate(
     from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
 
     matches, seed, greedy = whole("matches", matches, 1), whole("seed", seed), bool(greedy)
+    if matches > MOST_MATCHES:  # all are played at once
+        raise ValueError(f"matches must be {MOST_MATCHES:,} at most, got {matches:,}")
     saved = checkpoint.load(policy)
     if saved.environment:
         found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search)
@@ -62,7 +64,7 @@ def evaluate(
     alone = game.spec.sides == 1
     if alone and against is not None:
         raise _no_opponent(game.name, against)
-    who = "" if alone else os.fspath(against or "scripted")
+    who = "" if alone else os.fspath("scripted" if against is None else against)
     result: dict[str, Any] = {"policy": os.fspath(policy), "drill": game.name, "greedy": greedy, "seed": seed}
     searching = None if search is None else _searching(saved, game, search)
     if searching is not None:

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 
 from dshq_widget.cli import drill_argument, main, outputs
+from dshq_widget.cli.arguments import whole
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.check_subject import Finding
@@ -124,6 +125,8 @@ def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     assert answer("trace", file, "--ticks", 60)["drill"] == "mark"
     file.write_text(LESSON + "\n\nclass Another(Mark):\n    name = 'another'\n")
     assert "defines 2 drills (Mark, Another)" in dshq("train", file, expect=2).stderr
+    file.write_text(LESSON + "\n\nSame = Mark\n")
+    assert drill_argument.drill(str(file)).__name__ == "Mark"
 
 
 @pytest.fixture(scope="module")
@@ -230,6 +233,9 @@ def test_traces_agree_between_back_ends():
     cpu, js = (answer("trace", "ball", "--ticks", 600, "--seed", 1, "--backend", backend) for backend in ("cpu", "js"))
     assert cpu["sha256"] == js["sha256"] and len(cpu["sha256"]) == 64
     assert cpu["ticks"] == 600 and cpu["episodes"] == js["episodes"]
+    for seed in (-1, 10**30):
+        cpu, js = (answer("trace", "bandit", "--ticks", 8, "--seed", seed, "--backend", name) for name in ("cpu", "js"))
+        assert cpu["sha256"] == js["sha256"] and cpu["seed"] == seed
 
 
 def test_export_writes_a_page_and_onnx_at_once(tmp_path):
@@ -344,6 +350,15 @@ def test_bench_measures_ceilings_and_rates():
         (["train", "ball", "--learning-rate", "-1"], "learning_rate"),
         (["train", "ball", "--learnin-rates", "1"], "--help"),
         (["train", "ball", "--seconds", "0"], "more than 0"),
+        (["train", "ball", "--updates", "-" + "9" * 400], "--updates must be more than 0, got a whole number of"),
+        (["train", "ball", "--updates", "1e13"], "--updates must be a whole number from 1 to 1e+12 updates, got"),
+        (
+            ["train", "ball", "--agent-steps", "1.5"],
+            "--agent-steps: wanted a whole number such as 200 or 1e6, got '1.5'",
+        ),
+        (["train", "ball", "--seconds", "1e12"], "--seconds must be a number from 0.001 to 1,000,000,000 s, got"),
+        (["train", "ball", "--log-dir", ""], "--log-dir must be the name of a folder"),
+        (["train", "ball", "--config", ""], "cannot read the configuration"),
         (["train", "ball", "--out", "bot.txt"], ".dshq"),
         (["train", "ball", "--out", "no/such/folder/bot.dshq"], "does not exist"),
         (["train", "ball", "--config", "no_such.yaml"], "no_such.yaml"),
@@ -353,6 +368,8 @@ def test_bench_measures_ceilings_and_rates():
         (["trace", "ball", "--ticks", "many"], "--ticks"),
         (["evaluate", "ball:bronze", "--against", "nobody"], "chaser"),
         (["evaluate", "ball:bronze", "--against", "ball:tin"], "ball:tin"),
+        (["evaluate", "ball:bronze", "--against", ""], "chaser"),
+        (["evaluate", "ball:bronze", "--matches", "1000001"], "1,000,000 at most"),
         (["export", "ball:bronze"], "--html"),
         (["export", "ball:bronze", "--html", "no/such/folder/match.html"], "cannot write"),
         (["export", "ball:bronze", "--html", "match", "--to-json", "match"], "--to-json already"),
@@ -360,6 +377,7 @@ def test_bench_measures_ceilings_and_rates():
         (["record", "ball:bronze", "--gif", "goal.gif", "--seconds", "inf"], "--seconds must be a finite number"),
         (["record", "ball:bronze", "--gif", "no/such/folder/goal.gif"], "does not exist"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--against", "nobody"], "chaser"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--against", ""], "chaser"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--matches", "0"], "--matches"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--width", "9"], "64 to 1920"),
         (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
@@ -387,6 +405,11 @@ def test_wrong_input_is_one_sentence_and_status_2(arguments, words):
     run = dshq(*arguments, expect=2)
     assert run.stderr.startswith("dshq: ") and len(run.stderr.strip().splitlines()) == 1
     assert "Traceback" not in run.stderr and words in run.stderr
+
+
+@pytest.mark.parametrize(("text", "number"), [("1e6", 10**6), ("-3", -3), ("2.0", 2), ("1_000", 1000)])
+def test_whole_numbers_are_read_as_in_a_file(text, number):
+    assert whole(text) == number
 
 
 def test_wrong_input_of_a_real_process():

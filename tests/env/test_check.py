@@ -342,6 +342,7 @@ def test_the_command_line_checks_a_file(tmp_path):
         ("x = 1\n", "defines no drill"),
         ("def f(:\n", "wrong.py:1: SyntaxError"),
         ("import os\n\nprint(missing)\n", "wrong.py:3: NameError: name 'missing'"),
+        ("import sys\n\nsys.exit(0)\n", "wrong.py:3: SystemExit: 0"),
     ],
 )
 def test_files_without_a_drill_say_why(tmp_path, source, text):
