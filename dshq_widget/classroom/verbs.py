@@ -128,6 +128,7 @@ def grades(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.classroom.grades import as_csv, matched, read_roster, read_scores
 
     target = outputs.writable("--out", options.out, ".csv")
+    outputs.check_results({"--out": options.out}, [options.scores, options.roster])
     found = matched(read_roster(Path(options.roster)), read_scores(Path(options.scores)))
     with outputs.written("--out", options.out):
         atomic.write(target, as_csv(found).encode("utf-8"))

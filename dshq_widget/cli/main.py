@@ -18,6 +18,7 @@ from dshq_widget.cli.arguments import BENCHES, UsageError, Verb, know_algorithm,
 from dshq_widget.cli.ingest import ingest
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
+from dshq_widget.contract.finite import strict
 from dshq_widget.system import streams
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _run(arguments: list[str]) -> int:
     if isinstance(result, tuple):
         result, status = result
     if result is not None and options.json:
-        print(json.dumps(result), flush=True)
+        print(json.dumps(strict(result)), flush=True)
     if status > 128:
         _end_children()
     return status

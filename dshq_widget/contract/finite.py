@@ -32,6 +32,15 @@ def for_json(value: Any) -> Any:
     return found
 
 
+def strict(value: Any) -> Any:
+    """Plain JSON values, nested at will, with None for numbers that JSON has no word for: NaN and the infinities."""
+    if isinstance(value, Mapping):
+        return {key: strict(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(one) for one in value]
+    return None if isinstance(value, float) and not is_finite(value) else value
+
+
 def finite(value: Any) -> float | int | None:
     """A number from a caller, NumPy's included, as Python's; None for anything else, and for what is not finite."""
     found = plain(value)

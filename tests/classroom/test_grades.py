@@ -120,6 +120,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture):
     assert main([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["not_in_roster"], found["nothing_submitted"]) == (["eve"], ["cleo"])
+    for read in (roster, scores):
+        there = read.read_bytes()
+        assert main([*arguments[:-1], str(read)]) == 2
+        assert "is what is read: give it another name" in capsys.readouterr().err and read.read_bytes() == there
     roster.write_text("id,name\n")
     assert main(arguments) == 2
     assert "row 1: wanted the columns id, name, email" in capsys.readouterr().err

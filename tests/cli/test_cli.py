@@ -53,6 +53,17 @@ def test_an_error_of_the_system_is_a_sentence(monkeypatch, capsys):
     assert capsys.readouterr().err == "dshq: [Errno 28] No space left on device: 'somewhere'\n"
 
 
+def test_a_result_is_json_also_where_a_number_is_none(monkeypatch, capsys):
+    def doctor(options):
+        """Rewards of one's own drill may be anything."""
+        return {"return_mean": float("nan"), "ci95": (float("-inf"), 1.5), "all": [{"wins": 3}]}
+
+    monkeypatch.setattr(main, "VERBS", (doctor, *(verb for verb in main.VERBS if verb.__name__ != "doctor")))
+    assert main.main(["doctor", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said == {"return_mean": None, "ci95": [None, 1.5], "all": [{"wins": 3}]}
+
+
 def test_train_reports_what_it_did(trained):
     path, said = trained
     assert path.is_file()
