@@ -120,13 +120,29 @@ def _budget(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def places(out: Path | None, log_dir: Path | None) -> list[Path]:
+    """Where the YAML files of a run go. Raises UsageError where they cannot be written, or would take the place of a
+    person's own file, comments and all.
+    """
+    found = {"--out": out and out.with_suffix(".yaml"), "--log-dir": log_dir and log_dir / RUN_YAML}
+    files = {flag: file for flag, file in found.items() if file}
+    for flag, file in files.items():
+        with outputs.written(flag, str(file)):
+            atomic.check_writable(file)
+            if run_file.is_a_persons(file):
+                raise UsageError(
+                    f"{flag}: the settings of the run go to {str(file)!r}, which is there and not written by dshq "
+                    f"train: rename it, or give {flag} another name"
+                )
+    return [*files.values()]
+
+
 class Written:
     """The YAML files of a run: written when training begins, and again in the end, when everything is known."""
 
     def __init__(self, plan: Plan, trainer: Trainer, out: Path | None, log_dir: Path | None) -> None:
         self._plan, self._trainer = plan, trainer
-        places = [out and out.with_suffix(".yaml"), log_dir and log_dir / RUN_YAML]
-        self._files = [file for file in places if file]
+        self._files = places(out, log_dir)
         self._begun = False
         self._lock = threading.Lock()
 

@@ -34,6 +34,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         return _follow()
     out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
     log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
+    run_plan.places(out, log_dir)  # before anything is made
     drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
     if resume is not None:
         drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)

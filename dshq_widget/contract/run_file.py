@@ -30,6 +30,8 @@ from dshq_widget.contract.setting import ConfigError, nearest, parse_value
 from dshq_widget.contract.settings import SECTIONS
 
 RUN, FORMAT = "run", 1
+HEAD = "# Written by `dshq train`. `dshq train --config THIS_FILE` repeats the run.\n"
+"""The first line of what `text` makes."""
 
 
 def _about(kind: str, unit: str = "", lo: float | None = None, hi: float | None = None) -> dict[str, Any]:
@@ -149,6 +151,14 @@ def without_secrets(track: str) -> str:
     return ",".join(re.sub(r"//[^/@?#]*@", "//", part.partition("?")[0]) for part in track.split(","))
 
 
+def is_a_persons(file: Path) -> bool:
+    """Whether something is there that `text` has not made. Raises OSError."""
+    if not file.exists():
+        return False
+    with file.open("rb") as content:
+        return content.read(len(HEAD)) not in (b"", HEAD.encode())
+
+
 def _load(file: Path) -> dict[Any, Any]:
     import yaml  # kept out of `import dshq_widget`
 
@@ -234,5 +244,4 @@ def text(
     content: dict[str, Any] = {"format": FORMAT, RUN: said, SECTIONS[0]: core}
     if section:
         content[algorithm] = dict(section)
-    head = "# Written by `dshq train`. `dshq train --config THIS_FILE` repeats the run.\n"
-    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    return HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)

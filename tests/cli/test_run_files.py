@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,22 @@ def test_what_a_person_gives_or_trusts_is_followed(tmp_path, monkeypatch, capsys
     for flags in (["--trust-config", "--track", ""], ["mine.py", "--track", ""]):
         assert main.main(["train", "--config", "run.yaml", *flags]) == 2
         assert "it ran" in capsys.readouterr().err
+
+
+def test_a_persons_own_file_is_not_replaced_by_the_settings_of_a_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    mine = "# why gamma is what it is\nrun: {drill: bandit, updates: 1, out: bot.dshq}\n"
+    (tmp_path / "bot.yaml").write_text(mine)
+    (tmp_path / "run.yaml").write_text(mine)
+    for flags, place in ((["--config", "bot.yaml"], "bot.yaml"), (["bandit", "--log-dir", "."], "run.yaml")):
+        assert main.main(["train", *flags, "--updates", "1"]) == 2
+        said = capsys.readouterr().err
+        assert f"the settings of the run go to {place!r}, which is there and not written by dshq train" in said
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"bot.yaml": mine, "run.yaml": mine}
+    (tmp_path / "x.yaml").mkdir()
+    assert main.main(["train", "bandit", "--updates", "1", "--out", "x.dshq"]) == 2
+    assert "--out: cannot write 'x.yaml': it is a folder" in capsys.readouterr().err
+    assert not run_file.is_a_persons(Path(__file__).parents[1] / "formats" / "0.1.0" / "bot.yaml")
 
 
 def test_a_file_of_aliases_is_refused_at_once(tmp_path, capsys):
