@@ -226,10 +226,16 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     reports: list[dict[str, Any]] = []
     chosen = [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill)
     if options.debug:
+        import bdb
+
         from dshq_widget.env.debugging import play_a_little
 
         for drill in chosen:
-            game = play_a_little(drill)
+            try:
+                game = play_a_little(drill)
+            except bdb.BdbQuit:  # `q` at a breakpoint, or the end of its input
+                print("dshq: ended in the debugger", file=sys.stderr)
+                return {"drills": reports}, 130
             reports.append({"drill": game.drill.name, "decisions": game.decisions, "episodes": game.episodes})
             reports[-1]["warnings"] = [vars(warning) for warning in game.warnings]
             if not options.json:

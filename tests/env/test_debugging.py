@@ -1,5 +1,6 @@
 """Debugging a drill's rules: what is printed and noticed, with the line, and that nothing is compiled for it."""
 
+import bdb
 import json
 
 import pytest
@@ -173,3 +174,14 @@ def test_check_says_that_prints_act_only_with_debug(reference_rules):
     assert rules.ok and rules.text.endswith("print and breakpoint in rules act only with --debug")
     assert not next(suite(Walk)).text.endswith("--debug")
     assert compile_drill(Chatty).javascript.count("test_") == 0, "the `if` of a print is no code either"
+
+
+def test_leaving_the_debugger_is_no_error(tmp_path, monkeypatch, capsys):
+    def leave():
+        raise bdb.BdbQuit
+
+    file = tmp_path / "stopping.py"
+    file.write_text(CARELESS.replace("total = s.x[i]\n", "total = s.x[i]\n        breakpoint()\n", 1))
+    monkeypatch.setattr("sys.breakpointhook", leave)
+    assert main(["check", str(file), "--debug"]) == 130
+    assert capsys.readouterr().err == "dshq: ended in the debugger\n"
