@@ -127,10 +127,10 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill
     result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
     rules = None
-    if isinstance(drill, type):
-        from dshq_widget.drill.compiled import compile_drill
+    if options.drill is not None and not saved.environment:
+        from dshq_widget.env.batch import compiled
 
-        rules = compile_drill(drill)
+        rules = compiled(drill)
     if options.to_json is not None:
         from dshq_widget.policy.export_json import save_json
 

@@ -382,6 +382,8 @@ def test_bench_measures_ceilings_and_rates():
         (["evaluate", "ball:bronze", "--against", ""], "chaser"),
         (["evaluate", "ball:bronze", "--matches", "1000001"], "1,000,000 at most"),
         (["export", "ball:bronze"], "--html"),
+        (["export", "ball:bronze", "--to-json", "bot.json", "--drill", "bal"], "did you mean 'ball'"),
+        (["export", "ball:bronze", "--to-json", "bot.json", "--drill", "maze"], "reads 28 observations"),
         (["export", "ball:bronze", "--html", "no/such/folder/match.html"], "cannot write"),
         (["export", "ball:bronze", "--html", "match", "--to-json", "match"], "--to-json already"),
         (["record", "ball:bronze", "--gif", "goal.png"], ".gif"),
