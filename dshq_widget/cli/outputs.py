@@ -83,7 +83,7 @@ def folder(name: str, path: str) -> Path:
     """The folder, created if missing, after a test that a file can be written there. Raises UsageError."""
     if not path:
         raise UsageError(f"{name} must be the name of a folder, got ''")
-    made = Path(path).expanduser()
+    made = Path(os.path.expanduser(path))
     try:
         made.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -95,7 +95,7 @@ def folder(name: str, path: str) -> Path:
 
 def writable(name: str, path: str, ending: str) -> Path:
     """A file name with this ending, after a test that the file can be written. Raises UsageError."""
-    target = Path(path).expanduser()
+    target = Path(os.path.expanduser(path))
     if target.suffix != ending:
         raise UsageError(f"{name} must be a file name ending in {ending}, got {path!r}")
     if not target.absolute().parent.is_dir():

@@ -96,9 +96,10 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ()) -> RunF
     content = _load(file)
     found = content.pop("format", FORMAT)
     if type(found) is not int or not 1 <= found <= FORMAT:
+        newer = type(found) is int and found > FORMAT
+        mend = "it is of a newer release; update dshq-widget" if newer else "leave the line out"
         raise ConfigError(
-            f"wanted a configuration of format {FORMAT} at most, got {setting.shown(found)} in {str(path)!r}: it is "
-            "of a newer release; update dshq-widget"
+            f"wanted a configuration of format {FORMAT} at most, got {setting.shown(found)} in {str(path)!r}: {mend}"
         )
     known = (RUN, *SECTIONS, *algorithms)
     for section, values in content.items():
@@ -162,8 +163,23 @@ def is_a_persons(file: Path) -> bool:
 def _load(file: Path) -> dict[Any, Any]:
     import yaml  # kept out of `import dshq_widget`
 
+    class Once(yaml.SafeLoader):
+        """Of two keys of one name YAML takes the last, without a word."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names: set[tuple[str, str]] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if (name := (key.tag, key.value)) in names:
+                        line = key.start_mark.line + 1
+                        raise ConfigError(f"{key.value:.60} is given twice in {str(file)!r}, line {line}: remove one")
+                    names.add(name)
+            return super().construct_mapping(node, deep)
+
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.load(file.read_text(encoding="utf-8"), Once)
+    except ConfigError:
+        raise
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {str(file)!r}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # of numbers with too many digits, too
@@ -176,9 +192,11 @@ def _load(file: Path) -> dict[Any, Any]:
 def _moved(run: Mapping[str, Any], core: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The other spellings of keys of `run` go there from both sections, and settings that `run` shares to the core."""
     out: dict[str, Any] = {}
-    rest = {key: value for key, value in core.items() if key not in RUN_ALIASES}
-    for given, value in [*run.items(), *((key, core[key]) for key in core if key in RUN_ALIASES)]:
-        key = RUN_ALIASES.get(str(given), str(given).replace("-", "_"))
+    moved = {key: value for key, value in core.items() if str(key).replace("-", "_") in RUN_ALIASES}
+    rest = {key: value for key, value in core.items() if key not in moved}
+    for given, value in [*run.items(), *moved.items()]:
+        name = str(given).replace("-", "_")
+        key = RUN_ALIASES.get(name, name)
         if key in SHARED:
             if key in rest:
                 raise ConfigError(f"{key} is given in run and in training_core: leave one out")
@@ -186,7 +204,7 @@ def _moved(run: Mapping[str, Any], core: Mapping[str, Any]) -> tuple[dict[str, A
             continue
         if key in out:
             raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: remove one")
-        out[key] = TASKS.get(value, value) if given == "task_id" and isinstance(value, str) else value
+        out[key] = TASKS.get(value, value) if name == "task_id" and isinstance(value, str) else value
     return out, rest
 
 
@@ -214,7 +232,7 @@ def _paths(run: Mapping[str, Any]) -> list[str]:
 
 def _beside(file: Path, path: str) -> str:
     """A path in the file, relative to the file's folder."""
-    return os.path.normpath(file.parent / Path(path).expanduser())
+    return os.path.normpath(file.parent / os.path.expanduser(path))
 
 
 def text(
@@ -239,7 +257,7 @@ def text(
     if "track" in said:
         said["track"] = without_secrets(said["track"])
     for key in _paths(said):
-        said[key] = os.path.relpath(Path(said[key]).expanduser().absolute(), folder)
+        said[key] = os.path.relpath(os.path.expanduser(said[key]), folder)
     said |= {key: core.pop(key) for key in SHARED}
     content: dict[str, Any] = {"format": FORMAT, RUN: said, SECTIONS[0]: core}
     if section:

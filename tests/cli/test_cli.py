@@ -371,6 +371,8 @@ def test_bench_measures_ceilings_and_rates():
         (["train", "ball", "--log-dir", ""], "--log-dir must be the name of a folder"),
         (["train", "ball", "--config", ""], "cannot read the configuration"),
         (["train", "ball", "--out", "bot.txt"], ".dshq"),
+        (["train", "ball", "--out", "~nobody-of-this-name/bot.dshq"], "does not exist"),
+        (["check", "~nobody-of-this-name/mine.py"], "no file"),
         (["train", "ball", "--out", "no/such/folder/bot.dshq"], "does not exist"),
         (["train", "ball", "--config", "no_such.yaml"], "no_such.yaml"),
         (["evaluate", "no_such.dshq"], "no_such.dshq"),
