@@ -23,6 +23,7 @@ type Read =
   | "show"
   | "status"
   | "opponent"
+  | "live"
   | "rivals"
   | "pictures"
   | "taken"

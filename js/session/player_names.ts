@@ -19,9 +19,9 @@ export interface Lineup {
   readonly standIn: StandIn | null; // of side 1
 }
 
-/** Whether a person has `side`'s keys. */
-export function personPlays({ show, taken }: Pick<Lineup, "show" | "taken">, side: number): boolean {
-  return side === 0 && (show.mode === "human_vs_ai" || taken);
+/** Whether a person has `side`'s keys; nobody has any in a replay. */
+export function personPlays({ show, taken, live }: Pick<Lineup, "show" | "taken" | "live">, side: number): boolean {
+  return live && side === 0 && (show.mode === "human_vs_ai" || taken);
 }
 
 /** Of side 0 and side 1; in a replay their colours. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */

@@ -33,6 +33,12 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
     setText(help, playing || !asked ? still : TOLD[afterwards.value]!);
     later.hidden = !asked;
   };
+  let lent = -1; // the player that is looked at in the place of a person's own
+  const giveBack = () => {
+    if (lent < 0 || personPlays(session, 1 - lent)) return;
+    if (session.thoughts.now.player === lent) session.thoughts.choosePlayer(1 - lent);
+    lent = -1;
+  };
   const clear = () => {
     asked = false;
     list.replaceChildren();
@@ -74,12 +80,16 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
     () => {
       const { player } = session.thoughts.now;
       const two = session.model.get("drill")?.spec.sides === 2;
-      if (two && personPlays(session, player)) session.thoughts.choosePlayer(1 - player); // whoever asks knows why they made their own move
+      if (two && personPlays(session, player)) {
+        lent = 1 - player; // whoever asks knows why they made their own move
+        session.thoughts.choosePlayer(lent);
+      }
       ask();
       element.closest(".part")?.scrollIntoView({ block: "nearest" });
     },
     signal,
   );
+  for (const event of ["show", "replay"] as const) session.events.on(event, giveBack, signal);
   session.events.on("state", follow, signal);
   session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
   const element = h("div", { class: "why" }, later, help, list);

@@ -250,6 +250,11 @@ describe("what it thinks", () => {
     expect(answer.textContent).toContain("It does forward · dash");
     await say({ type: "OUTCOMES", player: 0, outcomes: [{ ...outcome, made: true }] });
     expect(answer.textContent).toContain("You do forward · dash");
+    await think({ player: 1 });
+    control<HTMLSelectElement>("Mode").value = "ai_vs_ai";
+    control("Mode").dispatchEvent(new Event("change"));
+    await settle();
+    expect(worker().of("INSPECT").at(-1), "nobody plays any more").toMatchObject({ player: 0 });
   });
 });
 

@@ -2,7 +2,7 @@
 /** A saved replay in the live match's place, as the page sees it. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Recording } from "../../contract/protocol";
-import { opponentName, playerNames } from "../../session/player_names";
+import { opponentName, personPlays, playerNames } from "../../session/player_names";
 import { Session } from "../../session/session";
 import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
 
@@ -41,6 +41,8 @@ describe("a replay", () => {
     await begin();
     expect(sent()).toEqual([recording]);
     expect(playerNames(session)).toEqual(["Blue", "Orange"]);
+    session.takeOver(true);
+    expect(personPlays(session, 0), "nobody has the keys of a replay").toBe(false);
     worker().say({ type: "STATE", id: session.id, ...state, tick: 240 });
     await settle();
     expect(session.show.playing).toBe(false);
