@@ -94,7 +94,8 @@ SHOW_DEFAULTS = {
     "opponent": "",
     "renderer": "auto",
 }
-"""`match` counts resets; `action_repeat` 0 means the drill's own; `opponent` "" means its first baseline."""
+"""`match` counts resets; `action_repeat` 0 means the drill's own; `opponent` "" means its first baseline, and against a
+person the newest version."""
 MOST_REPEAT = 120
 """Ticks for which a page may let a decision hold (`action_repeat`)."""
 SWAP_INTERVAL_MS_MIN = 250

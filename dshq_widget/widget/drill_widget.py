@@ -432,9 +432,10 @@ class DrillWidget(anywidget.AnyWidget):
 
     @property
     def opponent(self) -> str:
-        """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
-        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now)
-        or the path of a `.dshq` file; "" is the drill's first baseline.
+        """Who plays the other side in the sandbox and against a person: idle, random, a baseline, a policy of the
+        ladder (bronze, silver or gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`,
+        the champion as it is now) or the path of a `.dshq` file. "" is the drill's first baseline, and against a person
+        the newest version once there is one.
         """
         return self.show["opponent"]
 

@@ -59,7 +59,7 @@ export interface ShowTrait {
   swap_interval_ms: number;
   blend_ms: number;
   action_repeat: number; // ticks per decision
-  opponent: string; // "idle", "random", one of spec.baselines or a name of the trait `rivals`
+  opponent: string; // "idle", "random", one of spec.baselines or a name of the trait `rivals`; "": none in particular
   renderer: RendererChoice;
 }
 

@@ -15,7 +15,7 @@ import type { Game, GameState } from "./rules";
 export class Deciders {
   policy: Policy | null = null;
   mode: Mode = SHOW_DEFAULTS.mode;
-  opponent: string;
+  named = ""; // the opponent that was asked for; "": none was
   taken = false; // a person plays side 0, whatever the mode
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
@@ -34,7 +34,6 @@ export class Deciders {
     private readonly spec: DrillSpec,
     now: () => number,
   ) {
-    this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
     this.observer = new Observer(game, spec);
     this.next = new PolicySwap(spec, now);
@@ -55,19 +54,29 @@ export class Deciders {
     return this.policy?.version ?? (version < 0 ? this.restoredVersion : version);
   }
 
+  /** The script or network that decides for side 1 wherever the policy does not. */
+  get opponent(): string {
+    return this.named || (this.spec.baselines[0] ?? "random");
+  }
+
+  /** Whether side 1 is that opponent's, however much the policy has learned: in the sandbox, and where a person asked for one. */
+  private get opposed(): boolean {
+    return this.mode === "sandbox" || (this.mode === "human_vs_ai" && this.named !== "");
+  }
+
   /** The network that plays `side` where a network plays it. */
   policyOf(side: number): Policy | null {
     for (const substitute of this.substitutes) {
       const policy = substitute.policyOf(side);
       if (policy) return policy;
     }
-    const met = side === 1 && this.opponent === this.rival?.name && (this.mode === "sandbox" || !this.learned);
+    const met = side === 1 && this.opponent === this.rival?.name && (this.opposed || !this.learned);
     return met ? this.rival!.policy : this.policy;
   }
 
-  /** Whether a script, or chance, decides for `side`: the opponent of the sandbox, and everybody before any training. */
+  /** Whether a script, or chance, decides for `side`: the opponent, and everybody before any training. */
   scripted(side: number): boolean {
-    return this.policyOf(side) === this.policy && ((side === 1 && this.mode === "sandbox") || !this.learned);
+    return this.policyOf(side) === this.policy && ((side === 1 && this.opposed) || !this.learned);
   }
 
   /** Whether the network is worth watching; AI vs AI shows it untrained, too. */
@@ -75,15 +84,15 @@ export class Deciders {
     return this.policy !== null && (this.policy.version > 0 || this.mode === "ai_vs_ai");
   }
 
-  /** Throws an Error for an unknown mode or opponent. */
+  /** "" for `opponent`: none in particular, and a person meets the policy. Throws an Error for an unknown mode or opponent. */
   setMode(mode: Mode, opponent: string): void {
     if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
     const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
-    if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
+    if (opponent !== "" && !offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
     if (mode !== this.mode) this.keys.releaseAll();
     const met = this.policyOf(1);
     this.mode = mode;
-    this.opponent = opponent;
+    this.named = opponent;
     if (this.policyOf(1) !== met) this.memories[1]?.fill(0); // another network remembers something else
   }
 

@@ -226,8 +226,8 @@ export class Show {
 
   // ---- who plays
 
-  /** Throws an Error for an unknown mode or opponent. */
-  setMode(mode: Mode, opponent = this.deciders.opponent): void {
+  /** "" for `opponent`: none in particular, and a person meets the policy. Throws an Error for an unknown mode or opponent. */
+  setMode(mode: Mode, opponent = this.deciders.named): void {
     this.deciders.setMode(mode, opponent);
     this.waitingInputs.push({ kind: "mode", mode, opponent });
   }
@@ -494,7 +494,7 @@ export class Show {
 
   /** What a log that begins here has to know beside the state. */
   private logSettings(): void {
-    const { mode, opponent, taken } = this.deciders;
+    const { mode, named: opponent, taken } = this.deciders;
     this.logInput({ kind: "mode", mode, opponent });
     this.logInput({ kind: "repeat", ticks: this.actionRepeat });
     this.logInput({ kind: "policy", version: this.version });

@@ -23,6 +23,7 @@ type Read =
   | "show"
   | "status"
   | "opponent"
+  | "met"
   | "live"
   | "rivals"
   | "pictures"

@@ -1,11 +1,11 @@
 /**
- * A person's match against the policy: from 0:0 after three, two, one, until somebody has GOALS goals or SECONDS of play are over.
+ * A person's match against the policy, or whom they have chosen to meet: from 0:0 after three, two, one, until somebody has GOALS goals or SECONDS of play are over.
  * Ends early where somebody changes who plays; then nothing is said of it. It is this page's alone: what others watch goes on.
  */
 import type { Model } from "../contract/model";
 import type { MetricsRow, ShowTrait } from "../contract/protocol";
 import type { Events, SessionEvents, ShowState } from "./events";
-import { opponentName } from "./player_names";
+import { rivalName } from "./player_names";
 
 export const GOALS = 5;
 export const SECONDS = 60; // of play
@@ -19,6 +19,7 @@ interface Ends {
   readonly show: ShowTrait;
   readonly state: ShowState;
   readonly opponent: string;
+  readonly met: string;
   setOwnShow(change: Partial<ShowTrait> | null): void;
 }
 
@@ -50,8 +51,10 @@ export class Duel {
   /** A match from the beginning, whatever is played now. */
   start(): void {
     this.enter({ name: "off" });
-    const match = Math.floor(this.ends.show.match) + 1.5; // a number that nobody else's match ever has: to leave it begins another one
-    this.ends.setOwnShow({ mode: "human_vs_ai", speed: 1, playing: false, match });
+    const { mode, opponent: asked, match: last } = this.ends.show;
+    const match = Math.floor(last) + 1.5; // a number that nobody else's match ever has: to leave it begins another one
+    const opponent = mode === "human_vs_ai" || this.ends.state.version === 0 ? asked : ""; // that of AI vs opponent is the policy's
+    this.ends.setOwnShow({ mode: "human_vs_ai", opponent, speed: 1, playing: false, match });
     this.count(3);
   }
 
@@ -71,9 +74,10 @@ export class Duel {
   }
 
   private showChanged(): void {
-    const { mode, playing } = this.ends.show;
+    const { mode, playing, match } = this.ends.show;
     if (this.phase.name === "off") return;
-    if (mode !== "human_vs_ai") this.enter({ name: "off" });
+    const left = Number.isInteger(match); // for everybody's match, which a person may play, too
+    if (left || mode !== "human_vs_ai") this.enter({ name: "off" });
     else if (playing && this.phase.name === "countdown") this.begin();
     else if (playing && this.phase.name === "over") this.enter({ name: "off" });
   }
@@ -94,9 +98,8 @@ export class Duel {
   }
 
   private rival(version: number): Pick<Result, "rival" | "age"> {
-    if (version > 0) return { rival: `version ${version}`, age: this.ends.history.rows.at(-1)?.seconds ?? null };
-    const { opponent, model } = this.ends;
-    return { rival: model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : opponentName(opponent), age: null };
+    const { met, history } = this.ends;
+    return { rival: rivalName(this.ends, version), age: version > 0 && !met ? (history.rows.at(-1)?.seconds ?? null) : null };
   }
 
   private enter(phase: Phase): void {

@@ -6,6 +6,7 @@ import type { StandIn } from "./link";
 
 const LEAGUE = "league:";
 const NAMES: Record<string, string> = { idle: "standing still" };
+const IN_SENTENCES: Record<string, string> = { idle: "one that stands still", random: "random play" };
 
 /** What says who plays; a session is one. */
 export interface Lineup {
@@ -14,8 +15,9 @@ export interface Lineup {
   readonly state: ShowState;
   readonly taken: boolean; // a person plays side 0, whatever the mode
   readonly opponent: string;
+  readonly met: string; // who plays side 1 in the policy's place; "": the policy plays it
   readonly elsewhere: boolean; // the policy plays in the kernel, and side 0 only
-  readonly live: boolean; // what is seen is the live match
+  readonly live: boolean; // what is seen is the live match, and no replay
   readonly standIn: StandIn | null; // of side 1
 }
 
@@ -34,7 +36,13 @@ export function playerNames(session: Lineup): [string, string] {
   const network = version > 0 ? (standIn ? `v${version}` : "AI") : untrained;
   const blue = personPlays(session, 0) ? "You" : network || "random";
   if (standIn) return [blue, standIn.name];
-  return [blue, mode === "sandbox" || session.elsewhere ? opponentName(session.opponent) : network || opponentName(session.opponent)];
+  return [blue, session.met ? opponentName(session.met) : network || opponentName(session.opponent)];
+}
+
+/** Whom a person meets in a match that the policy's `version` plays, in a sentence. */
+export function rivalName({ model, met, opponent }: Pick<Lineup, "model" | "met" | "opponent">, version: number): string {
+  if (version > 0 && !met) return `version ${version}`;
+  return model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : (IN_SENTENCES[opponent] ?? opponentName(opponent));
 }
 
 /** How an opponent is called: `league:best` and `league:v120` are the champion and a version of the league. */

@@ -166,9 +166,17 @@ export class Session {
     return this.kernel.connected ? (this.model.get("status") ?? "idle") : "disconnected";
   }
 
-  /** Who plays side 1 in the sandbox, and both sides before any training. */
+  /** Who plays side 1 in the sandbox, and before any training. */
   get opponent(): string {
     return this.show.opponent || (this.model.get("drill")?.spec.baselines[0] ?? "random");
+  }
+
+  /** Who plays side 1 however much the policy has learned; "": the policy does, and a person meets the newest version. */
+  get met(): string {
+    const { mode, opponent } = this.show;
+    if (mode === "sandbox" || this.elsewhere) return this.opponent;
+    const there = this.rivals[opponent] || ["idle", "random", ...(this.model.get("drill")?.spec.baselines ?? [])].includes(opponent);
+    return mode === "human_vs_ai" && there ? opponent : "";
   }
 
   /** Policies that may be the opponent, by name; null: chosen once, its weights would come from the kernel. */

@@ -9,6 +9,7 @@ interface Ends {
   readonly events: Events<SessionEvents>;
   readonly show: ShowTrait;
   readonly opponent: string;
+  readonly met: string;
   readonly rivals: Traits["rivals"];
   post(message: ToWorker, transfer?: Transferable[]): void;
 }
@@ -85,10 +86,10 @@ export class ShowLink {
 
   /**
    * Who plays. An opponent that is a network goes before; until its weights are here, everybody plays on as before in the sandbox. Other
-   * modes begin at once, and nothing waits for an opponent that is gone: the drill's own takes its place.
+   * modes begin at once, and nothing waits for an opponent that is gone: the drill's own takes its place, against a person the policy.
    */
   private sendMode(): void {
-    const { id, model, opponent, rivals, show } = this.ends;
+    const { id, model, opponent, met, rivals, show } = this.ends;
     const rival = rivals[opponent];
     if (rival === null && show.mode === "sandbox") return;
     if (rival) {
@@ -98,7 +99,8 @@ export class ShowLink {
     }
     const { baselines = [] } = model.get("drill")?.spec ?? {};
     const there = rival || ["idle", "random", ...baselines].includes(opponent);
-    this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent: there ? opponent : (baselines[0] ?? "random") });
+    const named = there ? opponent : (baselines[0] ?? "random");
+    this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent: show.mode === "human_vs_ai" && !met ? "" : named });
   }
 }
 

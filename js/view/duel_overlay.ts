@@ -1,13 +1,14 @@
 /** What lies over the pitch in a duel: the countdown with the keys, and the end card. */
 import { keyHelp } from "../input/key_names";
 import { ageInWords, GOALS, type Phase, SECONDS } from "../session/duel";
+import { rivalName } from "../session/player_names";
 import { button, h, setText } from "../ui/dom";
 import type { View } from "./view";
 
 /** `focusMatch` gives the keys to the match, `share` opens the Share menu. */
 export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: () => void, share: () => void): HTMLElement {
   const count = h("p", { class: "count", role: "status" });
-  const rules = h("p", { class: "rules" }, `First to ${GOALS} goals, or ${SECONDS} seconds.`);
+  const rules = h("p", { class: "rules" });
   const keys = h("div", { class: "keys" });
   const countdown = h("div", { class: "countdown" }, count, keys, rules);
 
@@ -33,6 +34,7 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
     overlay.replaceChildren(...(phase.name === "countdown" ? [countdown] : phase.name === "over" ? [card] : []));
     if (phase.name === "countdown") {
       setText(count, String(phase.count));
+      setText(rules, `First to ${GOALS} goals against ${rivalName(session, session.state.version)}, or ${SECONDS} seconds.`);
       if (phase.count === 3) focusMatch();
     }
     if (phase.name === "over") {

@@ -1,6 +1,7 @@
 /** Help for playing the match, in the strip below it: the keys while a person plays, else how to take over. */
 
 import { type KeyHelp, keyHelp } from "../input/key_names";
+import { rivalName } from "../session/player_names";
 import { button, focused, h, setText } from "../ui/dom";
 import type { View } from "./view";
 
@@ -8,7 +9,7 @@ import type { View } from "./view";
 const words = ({ choice, options }: KeyHelp) =>
   h("span", { class: "choice" }, h("span", { class: "verb" }, choice), ...options.map(({ option, caps }) => h("kbd", { title: option }, caps[0]!)));
 
-/** What the keys do, shown while a person plays. */
+/** What the keys do, and before a person has them, against whom: shown while a person plays. */
 export function buildKeyHelp({ session, signal }: View): HTMLElement {
   const keys = h("span", { class: "keys" });
   const invitation = h("span", { class: "invitation" });
@@ -16,11 +17,14 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
 
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
-    setText(invitation, spec?.cells ? `The cell that you click is the ${spec.cells.choice}.` : "Click the pitch to play; Escape ends it.");
     keys.replaceChildren(...(spec ? keyHelp(spec).map(words) : []));
+    follow();
   };
   const follow = () => {
-    help.hidden = session.show.mode !== "human_vs_ai";
+    help.hidden = !session.live || session.show.mode !== "human_vs_ai";
+    const { cells, sides } = session.model.get("drill")?.spec ?? {};
+    const play = sides === 1 ? "Click the pitch to play" : `Click to face ${rivalName(session, session.state.version)}`;
+    setText(invitation, cells ? `The cell that you click is the ${cells.choice}.` : `${play}; Escape ends it.`);
   };
   /** Who has the keys already is not invited. */
   const focus = () => {
@@ -30,9 +34,8 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
   document.addEventListener("focusin", focus, { signal });
   document.addEventListener("focusout", () => setTimeout(focus), { signal });
   session.events.on("drill", rebuild, signal);
-  session.events.on("show", follow, signal);
+  for (const event of ["show", "state", "replay"] as const) session.events.on(event, follow, signal);
   rebuild();
-  follow();
   return help;
 }
 

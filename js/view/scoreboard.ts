@@ -1,5 +1,5 @@
 /** The scoreboard: names, score, clock and policy version. */
-import { playerNames } from "../session/player_names";
+import { personPlays, playerNames } from "../session/player_names";
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { View } from "./view";
@@ -35,7 +35,9 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
-    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} is playing` : "No policy has been trained yet");
+    const rests = personPlays(session, 0) && (alone || session.met !== "");
+    const doing = rests ? "is the newest; it does not play now" : "is playing";
+    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} ${doing}` : "No policy has been trained yet");
   };
   const state = () => {
     const { tick, score, fps: rate, playing: runs, version: network, events } = session.state;
@@ -48,7 +50,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
       [players, before] = shown === "live" ? [live.players, live.before] : ["", shown === "replay" ? [0, 0] : score]; // a duel begins with a reset
       match = shown;
     }
-    const lineup = mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
+    const lineup = session.met ? `${mode} ${session.met}` : mode;
     const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
     if (events.some(({ kind }) => kind === "reset")) before = [0, 0];
     else if (others) before = score;

@@ -13,6 +13,7 @@ const MODE_NAMES: Record<Mode, string> = {
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
+const NEWEST = "newest version";
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 
 export function buildLine({ session, signal }: PanelView): HTMLElement {
@@ -24,13 +25,22 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   );
   speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
   const mode = select({ title: "Who plays" }, []);
-  mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
+  mode.addEventListener("change", () => {
+    const chosen = mode.value as Mode;
+    const newest = chosen === "human_vs_ai" && !session.elsewhere; // whom a person meets until they choose another one
+    session.setShow({ mode: chosen, ...(newest && { opponent: "" }) });
+  });
   const opponent = select({ title: "Plays the other side: a script or a trained policy" }, []);
-  opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
+  opponent.addEventListener("change", () => {
+    const duel = session.alone; // another opponent ends it: the kernel hands over the policies of everybody's match only
+    session.setShow({ opponent: opponent.value, ...(duel && { mode: session.show.mode }) });
+  });
   const players = field("mode", mode);
   const rival = field("opponent", opponent);
   players.hidden = session.pictures;
 
+  let newest = false; // whether the opponents have the newest version among them
+  const meetsNewest = () => session.show.mode === "human_vs_ai" && !session.elsewhere && (session.model.get("policy")?.version ?? 0) > 0;
   const offerPlayers = () => {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
     const names = sides === 1 ? MODE_NAMES_ALONE : session.elsewhere ? MODE_NAMES_DREAMER : MODE_NAMES;
@@ -39,13 +49,13 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
     );
     const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
-    setOptions(
-      opponent,
-      [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, opponentName(name)]),
-    );
+    const others = [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, opponentName(name)] as const);
+    newest = meetsNewest();
+    setOptions(opponent, newest ? [["", NEWEST], ...others] : others);
     follow();
   };
   const follow = () => {
+    if (newest !== meetsNewest()) return offerPlayers();
     const { show } = session;
     const alone = session.model.get("drill")?.spec.sides === 1;
     const held = focused(play) || focused(pause);
@@ -54,11 +64,11 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
     selectValue(speed, String(show.speed), speedName(show.speed));
     selectValue(mode, show.mode);
-    selectValue(opponent, session.opponent);
-    rival.hidden = alone || (show.mode !== "sandbox" && !session.elsewhere);
+    selectValue(opponent, newest ? show.opponent : session.opponent);
+    rival.hidden = alone || (show.mode === "ai_vs_ai" && !session.elsewhere);
   };
   for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);
-  session.events.on("show", follow, signal);
+  for (const event of ["show", "history"] as const) session.events.on(event, follow, signal);
   offerPlayers();
 
   return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, field("speed", speed), players, rival);

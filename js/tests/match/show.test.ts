@@ -374,7 +374,7 @@ describe("who plays", () => {
     );
     show.setPolicy(idle);
     expect(actionsOf(show)).toEqual([0, 0]);
-    show.setMode("human_vs_ai", "pusher");
+    show.setMode("human_vs_ai", "");
     expect(actionsOf(show)).toEqual([0, 2]);
     const dashing = new Policy(
       1,
@@ -396,6 +396,24 @@ describe("who plays", () => {
     expect(show.deciders.mode).toBe("ai_vs_ai");
   });
 
+  it("lets a person meet the policy, or whom they name", () => {
+    const show = newShow();
+    const [mine, gold] = [newPolicy(3), newPolicy(900)];
+    show.setPolicy(mine);
+    show.deciders.setRival("gold", gold);
+    const meets = () => [show.deciders.policyOf(1), show.deciders.scripted(1)];
+    show.setMode("human_vs_ai");
+    expect(meets()).toEqual([mine, false]);
+    show.setMode("human_vs_ai", "gold");
+    expect(meets()).toEqual([gold, false]);
+    show.setMode("human_vs_ai", "pusher");
+    expect([meets()[1], show.deciders.opponent]).toEqual([true, "pusher"]);
+    show.setMode("ai_vs_ai");
+    expect(meets()).toEqual([mine, false]);
+    show.setMode("human_vs_ai", "");
+    expect(meets()).toEqual([mine, false]);
+  });
+
   it("lets another network be the opponent of the sandbox, and of a person while nothing is learned", () => {
     const show = newShow();
     const [mine, gold] = [newPolicy(3), newPolicy(900)];
@@ -410,7 +428,7 @@ describe("who plays", () => {
     frames(show, 60);
     frames(against, 60);
     expect(bytes(show)).not.toEqual(bytes(against));
-    show.setMode("human_vs_ai");
+    show.setMode("human_vs_ai", "");
     expect(show.deciders.policyOf(1)).toBe(mine);
     const fresh = newShow();
     fresh.setPolicy(newPolicy(0));

@@ -11,7 +11,12 @@ class FakeSession {
   readonly events = new Events<SessionEvents>();
   readonly model = { get: (name: string) => (name === "drill" ? { spec: { tick_rate: 120, baselines: ["chaser"] } } : { layers: [4, 7] }) } as never;
   readonly history = { rows: [{ agent_steps: 1, seconds: 51.7 }] };
-  readonly opponent = "chaser";
+  get opponent(): string {
+    return this.show.opponent || "chaser";
+  }
+  get met(): string {
+    return this.show.opponent;
+  }
   shared: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
   show = this.shared;
   state = state;
@@ -94,6 +99,34 @@ describe("a duel", () => {
     session.report({ tick: 120 * 60 });
     session.setOwnShow({ playing: true });
     expect(duel.phase.name).toBe("off");
+    session.shared = { ...session.shared, mode: "human_vs_ai" };
+    begin();
+    session.setOwnShow(null);
+    expect(duel.phase.name, "in everybody's match, which a person plays, too").toBe("off");
+  });
+});
+
+describe("whom one meets in a duel", () => {
+  it("is the policy, however the sandbox plays", () => {
+    session.show = session.shared = { ...session.shared, opponent: "gold" };
+    duel.start();
+    expect(session.show.opponent).toBe("");
+  });
+
+  it("is the opponent that a person has chosen to play, also once more", () => {
+    session.show = session.shared = { ...session.shared, mode: "human_vs_ai", opponent: "gold" };
+    begin();
+    session.report({ tick: 120 * 60 });
+    expect(duel.phase).toMatchObject({ name: "over", rival: "gold", age: null });
+    duel.start();
+    expect(session.show.opponent).toBe("gold");
+  });
+
+  it("is the opponent of the match before anything is learned", () => {
+    session.show = session.shared = { ...session.shared, opponent: "gold" };
+    session.report({ version: 0 });
+    duel.start();
+    expect(session.show.opponent).toBe("gold");
   });
 });
 

@@ -299,6 +299,53 @@ describe("the show", () => {
     expect(names()).toEqual(["chaser", "random", "idle", "gold"]);
   });
 
+  it("lets a person meet the newest version, and then whom they choose", async () => {
+    const opponent = () => control<HTMLSelectElement>("Opponent");
+    const words = () => opponent().selectedOptions[0]!.text;
+    const shown = () => !opponent().closest<HTMLElement>(".field")!.hidden;
+    const says = async (version: number) => {
+      worker().say({ type: "STATE", id, ...state, version });
+      await settle();
+      return [root.querySelector(".invitation")!.textContent, [...root.querySelectorAll(".name")].map((name) => name.textContent)];
+    };
+    expect(shown()).toBe(false);
+    model.set("rivals", { gold: null });
+    model.set("show", { ...model.get("show"), mode: "sandbox", opponent: "random" });
+    change("Mode", "human_vs_ai");
+    expect([shown(), words(), model.get("show").opponent]).toEqual([true, "chaser", ""]);
+    expect(await says(0)).toEqual(["Click to face the chaser; Escape ends it.", ["You", "chaser"]]);
+    model.set("policy", { ...model.get("policy")!, version: 5 });
+    model.set("metrics", row(1));
+    expect(words()).toBe("newest version");
+    expect(await says(5)).toEqual(["Click to face version 5; Escape ends it.", ["You", "AI"]]);
+
+    change("Opponent", "gold");
+    await settle();
+    expect(worker().of("SET_MODE").at(-1), "until its weights are there").toMatchObject({ mode: "human_vs_ai", opponent: "" });
+    expect(await says(5)).toEqual(["Click to face version 5; Escape ends it.", ["You", "AI"]]);
+    model.set("rivals", { gold: { ...model.get("policy")!, version: 1031 } });
+    await settle();
+    expect(worker().of("SET_MODE").at(-1)).toMatchObject({ mode: "human_vs_ai", opponent: "gold" });
+    expect(await says(5)).toEqual(["Click to face gold; Escape ends it.", ["You", "gold"]]);
+    expect(root.querySelector<HTMLElement>(".version")!.title).toBe("Policy version 5 is the newest; it does not play now");
+
+    change("Opponent", "");
+    await settle();
+    expect(worker().of("SET_MODE").at(-1)).toMatchObject({ mode: "human_vs_ai", opponent: "" });
+    change("Mode", "ai_vs_ai");
+    expect(shown()).toBe(false);
+  });
+
+  it("leaves a duel for everybody's match with the opponent that is chosen in it", async () => {
+    control("Play against it").click();
+    await settle();
+    change("Opponent", "random");
+    await settle();
+    expect(model.get("show")).toMatchObject({ mode: "human_vs_ai", opponent: "random" });
+    expect(root.querySelector<HTMLElement>(".ground > .duel")!.hidden).toBe(true);
+    expect(worker().of("SET_MODE").at(-1)).toMatchObject({ mode: "human_vs_ai", opponent: "random" });
+  });
+
   it("hands the show a policy of another run as one that replaces what was learned", async () => {
     const policy = (version: number, run: number) => model.set("policy", { ...model.get("policy")!, version, run });
     policy(40, 0);
@@ -326,7 +373,7 @@ describe("the show", () => {
     await settle();
     change("Mode", "human_vs_ai");
     await settle();
-    expect(modes().at(-1), "its weights never come").toEqual(["human_vs_ai", "chaser"]);
+    expect(modes().at(-1), "its weights never come").toEqual(["human_vs_ai", ""]);
     model.set("rivals", {});
     change("Mode", "sandbox");
     await settle();
