@@ -36,6 +36,7 @@ async function handle(message: ToTrainer): Promise<void> {
       return start(message);
     case "SAVE":
       if (run) await save(run, "SAVED");
+      else early.push(message);
       return;
     case "FRESH": {
       const settings = readSettings(message.values);
@@ -61,7 +62,7 @@ async function start({ spec, modules: bytes, wgsl, prefer, compare, file, lanes:
   const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports, version) : null;
   const other = prefer === "wasm" || compare ? null : pageGpu(modules, wgsl, prefer === "webgpu");
   run = new Run(post, modules, { ...job, file: saved }, lanes, other, compare ? { every: compare, open: comparedGpu } : null);
-  for (const message of early.splice(0)) run.receive(message);
+  await Promise.all(early.splice(0).map(handle));
   await run.train();
   await save(run, "STOPPED");
 }

@@ -33,8 +33,14 @@ def page(drill, config, updates, file=b"", relaxed=True, scenes=(), paused=0):
     """A run in Node that began untrained or from a file, after so many milliseconds at rest; what it said, and its own
     file.
     """
-    found = run(
-        SOURCE,
+    found = in_page(SOURCE, drill, config, updates, file, relaxed, scenes, paused)
+    return found, base64.b64decode(found["file"])
+
+
+def in_page(source, drill, config, updates=0, file=b"", relaxed=True, scenes=(), paused=0):
+    """What `main` of such a source returns in Node."""
+    return run(
+        source,
         {
             "spec": drill.spec.to_json(),
             "learner": base64.b64encode(learner_module(relaxed)).decode(),
@@ -47,7 +53,6 @@ def page(drill, config, updates, file=b"", relaxed=True, scenes=(), paused=0):
         },
         *(["--experimental-wasm-relaxed-simd"] if relaxed else []),
     )
-    return found, base64.b64decode(found["file"])
 
 
 def setting(name, changes=None):
@@ -71,6 +76,11 @@ class Python:
         played = self.games.next(self.learner, self.config, 0)
         self.learner.update(played.samples, played.units, Hyper.at(self.config, self.steps))
         self.steps += played.agent_steps
+
+
+def test_a_file_that_is_asked_for_before_the_run_is_there_comes():
+    kinds = in_page('export { askedEarly as main } from "./js/tests/harness/page_run";', *setting("ball"))
+    assert [kind for kind in kinds if kind in ("SAVED", "STOPPED", "FAILED")] == ["SAVED", "STOPPED"]
 
 
 def test_a_run_in_the_page_goes_on_in_python_and_back():

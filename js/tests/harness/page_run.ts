@@ -1,6 +1,6 @@
 /** A whole run in Node, from the settings or a `.dshq` file that it is given to a number of updates more: tests/page_training. */
 import type { DrillSpec } from "../../contract/protocol";
-import type { FromTrainer, Values } from "../../contract/training";
+import type { FromTrainer, ToTrainer, Values } from "../../contract/training";
 import { decode, encode } from "../../trainer/files/policy_file";
 import { Modules } from "../../trainer/games/modules";
 import { Run } from "../../trainer/run";
@@ -45,4 +45,23 @@ export default async function pageRun({ spec, learner, drill, values, file, upda
   const league = said.filter((message) => message.type === "LEAGUE").at(-1);
   const measured = said.find((message) => message.type === "SCENES");
   return { kinds, metrics, league, measured, file: Buffer.from(await encode(run.file())).toString("base64") };
+}
+
+/** What the worker says of a run that is asked for its file, and then stopped, before it is there. */
+export async function askedEarly({ spec, learner, drill, values }: Order): Promise<unknown> {
+  const kinds: string[] = [];
+  const scope = { postMessage: (_message: FromTrainer) => {}, onmessage: (_event: { data: unknown }) => {} };
+  Object.assign(globalThis, { self: scope });
+  await import("../../trainer/worker");
+  const start = { type: "START", spec, modules: { learner: bytes(learner).buffer, drill: bytes(drill).buffer }, values, file: null, policy: null };
+  const more = { metrics: {}, paused: false, asked: 0, scenes: [], wgsl: "", prefer: "wasm", compare: 0, lanes: [] };
+  const orders: ToTrainer[] = [{ ...start, ...more } as ToTrainer, { type: "SAVE" }, { type: "STOP" }];
+  await new Promise<void>((done) => {
+    scope.postMessage = (message) => {
+      kinds.push(message.type);
+      if (message.type === "STOPPED" || message.type === "FAILED") done();
+    };
+    for (const data of orders) scope.onmessage({ data });
+  });
+  return kinds;
 }
