@@ -4,8 +4,10 @@ import type { FromTrainer, ToTrainer } from "../../contract/training";
 const MOST_LANES = 3;
 const GAMES_OF_A_TILE = 16;
 const LOST_S = 180; // an update of the largest settings takes less
+const ASKED_S = 60; // so does a task, also where modules have to be compiled for it
 export const FOLLOW_MS = 250; // how often a page looks after its trainer
 const LOST = `The thread that trains has said nothing for ${LOST_S} s; the browser may have ended it. Press Train to continue from the last version.`;
+const UNANSWERED = `A thread of this page has not answered for ${ASKED_S} s; the browser may have ended it. Try again.`;
 const REFUSED = "This page may not start workers, and training needs one. Open it from a file or another server.";
 
 /** Threads of the trainer's code: one that trains, and those that play its games. `receive` hears all that the first says, a refusal included. */
@@ -48,10 +50,10 @@ export class TrainerThread {
     else this.workers[0]?.postMessage(message);
   }
 
-  /** Says FAILED where the thread that trains is silent for too long. To be called every `FOLLOW_MS`: a page that sleeps does not count. */
-  follow(): void {
+  /** Says FAILED where the first thread is silent for `most` seconds. To be called every `FOLLOW_MS`: a page that sleeps does not count. */
+  follow(most = LOST_S, text = LOST): void {
     this.unheard += 1;
-    if (this.unheard * FOLLOW_MS >= 1000 * LOST_S) this.receive({ type: "FAILED", text: LOST });
+    if (this.unheard * FOLLOW_MS >= 1000 * most) this.receive({ type: "FAILED", text });
   }
 
   end(): void {
@@ -84,10 +86,12 @@ export function comparedEvery(): number {
 export function ask(code: string, task: ToTrainer): Promise<FromTrainer> {
   return new Promise((resolve, reject) => {
     const thread = new TrainerThread(code, (message) => {
+      clearInterval(timer);
       thread.end();
       if (message.type === "FAILED") reject(new Error(message.text));
       else resolve(message);
     });
+    const timer = setInterval(() => thread.follow(ASKED_S, UNANSWERED), FOLLOW_MS);
     thread.post(task);
   });
 }

@@ -129,6 +129,15 @@ test("a run that begins while what was learned is being forgotten begins untrain
   expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
 });
 
+test("who forgets is told where the thread that makes fresh weights was ended, and can go on", async () => {
+  const said: string[] = [];
+  model.on("msg:custom", ({ type, text }: { type: string; text: string }) => type === "LOG" && said.push(text));
+  for (const type of ["RESET_TRAINER", "START_TRAINING"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(61_000);
+  expect(said).toEqual(["A thread of this page has not answered for 60 s; the browser may have ended it. Try again."]);
+  expect(running()).toHaveLength(1);
+});
+
 test("a run that begins paused while what was learned is being forgotten stays paused", async () => {
   for (const type of ["RESET_TRAINER", "NEXT_UPDATE"] as const) model.send({ type });
   await vi.advanceTimersByTimeAsync(0);
