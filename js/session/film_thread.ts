@@ -6,20 +6,31 @@ import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
 import { importOnPage, workerUrl } from "./worker_code";
 
 const START_MS = 5_000; // a worker that has not said anything by then was refused silently
+const CLOSED = "The film was not made: its match has been closed.";
+const ID = "film";
 
-/** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence. */
-export async function makeFilm(order: FilmOrder, progress: (share: number) => void): Promise<Blob> {
+/** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence, also when `signal` ends before. */
+export async function makeFilm(order: FilmOrder, progress: (share: number) => void, signal: AbortSignal): Promise<Blob> {
   const url = await workerUrl();
-  const message: ToWorker = { type: "FILM", id: "film", ...order };
+  const message: ToWorker = { type: "FILM", id: ID, ...order };
+  const made = new AbortController();
+  const closed = (end: () => void) => {
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true, signal: made.signal });
+  };
   try {
-    return (await inWorker(url, message, progress)) ?? (await onPage(url, message, progress));
+    return (await inWorker(url, message, progress, closed)) ?? (await onPage(url, message, progress, closed));
   } finally {
+    made.abort();
     URL.revokeObjectURL(url);
   }
 }
 
+/** Calls back once the match has been closed. */
+type Closed = (end: () => void) => void;
+
 /** Null where no worker starts. */
-function inWorker(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob | null> {
+function inWorker(url: string, order: ToWorker, progress: (share: number) => void, closed: Closed): Promise<Blob | null> {
   return new Promise((resolve, reject) => {
     let worker: Worker;
     try {
@@ -44,14 +55,20 @@ function inWorker(url: string, order: ToWorker, progress: (share: number) => voi
         (error) => settle(() => reject(error)),
       );
     };
+    closed(() => settle(() => reject(new Error(CLOSED))));
     worker.postMessage(order);
   });
 }
 
-async function onPage(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob> {
+async function onPage(url: string, order: ToWorker, progress: (share: number) => void, closed: Closed): Promise<Blob> {
   const { newHost } = await importOnPage(url);
   return new Promise((resolve, reject) => {
-    newHost((message) => follow(message, progress, resolve, reject)).receive(order);
+    const host = newHost((message) => follow(message, progress, resolve, reject));
+    host.receive(order);
+    closed(() => {
+      host.receive({ type: "DISPOSE", id: ID });
+      reject(new Error(CLOSED));
+    });
   });
 }
 

@@ -104,7 +104,7 @@ export function buildShare(
     const { spec, javascript } = drill;
     const caption = captionOf(session, score());
     const order = { format, spec, javascript, recording: await session.record(), theme: theme(), caption };
-    const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`));
+    const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`), signal);
     keep(`${spec.name}.${format}`, content);
   };
   const picture = entry("save-picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));

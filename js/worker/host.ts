@@ -24,6 +24,7 @@ export class Host {
     () => this.anyVisible(),
     () => this.everySurface((surface) => surface.replace()), // what ended the frames ended what the canvases show, too
   );
+  private readonly films = new Set<string>(); // that are being made
   private last = 0; // ms: the last frame
   private awake = false;
   private due = 0; // ms: the next frame where frames are spared
@@ -59,11 +60,7 @@ export class Host {
         void this.gpu.capabilities().then((capabilities) => this.post({ type: "CAPABILITIES", id, capabilities }));
         return;
       case "FILM":
-        this.post({ type: "FILMED", id, share: 0, content: null }); // it works, however long the first picture takes
-        void film(message, (share) => this.post({ type: "FILMED", id, share, content: null })).then(
-          ({ buffer }) => this.post({ type: "FILMED", id, share: 1, content: buffer }),
-          (error: Error) => this.post({ type: "ERROR", id, text: error.message }),
-        );
+        this.makeFilm(message);
         return;
       case "DISPOSE":
         this.dispose(message);
@@ -112,7 +109,24 @@ export class Host {
     widget.surfaces.set(view, surface);
   }
 
+  private makeFilm(message: Message<"FILM">): void {
+    const { id } = message;
+    this.films.add(id);
+    const progress = (share: number) => {
+      if (!this.films.has(id)) throw new Error("Nobody waits for this film any more.");
+      this.post({ type: "FILMED", id, share, content: null });
+    };
+    progress(0); // it works, however long the first picture takes
+    void film(message, progress)
+      .then(
+        ({ buffer }) => this.post({ type: "FILMED", id, share: 1, content: buffer }),
+        (error: Error) => this.post({ type: "ERROR", id, text: error.message }),
+      )
+      .finally(() => this.films.delete(id));
+  }
+
   private dispose({ id, view }: Message<"DISPOSE">): void {
+    if (view === undefined) this.films.delete(id);
     const widget = this.widgets.get(id);
     if (!widget) return;
     for (const [name, surface] of widget.surfaces) {

@@ -47,7 +47,7 @@ afterEach(() => {
 describe("a film", () => {
   it("is left to a worker that has begun, for as long as the first picture takes", async () => {
     const shares: number[] = [];
-    const made = makeFilm({} as FilmOrder, (share) => shares.push(share));
+    const made = makeFilm({} as FilmOrder, (share) => shares.push(share), new AbortController().signal);
     await vi.advanceTimersByTimeAsync(1000);
     FilmWorker.last.says(0);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -60,9 +60,19 @@ describe("a film", () => {
   });
 
   it("is made by the page where a worker does not begin", async () => {
-    const made = makeFilm({} as FilmOrder, () => undefined);
+    const made = makeFilm({} as FilmOrder, () => undefined, new AbortController().signal);
     await vi.advanceTimersByTimeAsync(6000);
     expect((await made).size).toBe(1);
     expect([FilmWorker.last.ended, onPage.receive.mock.calls.length]).toEqual([true, 1]);
+  });
+
+  it("ends with its match", async () => {
+    const closing = new AbortController();
+    const made = makeFilm({} as FilmOrder, () => undefined, closing.signal);
+    const said = made.catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(1000);
+    FilmWorker.last.says(0.5);
+    closing.abort();
+    expect([await said, FilmWorker.last.ended]).toEqual(["The film was not made: its match has been closed.", true]);
   });
 });
