@@ -60,12 +60,13 @@ export class MatchCanvas {
     listenToPointers(this.canvas, (input) => session.post({ type: "POINTER", ...this.address, ...input }), signal);
   }
 
-  /** Attaches the canvas as soon as there is a host. */
+  /** Attaches the canvas as soon as there is a host, unless another one has taken its place by then. */
   private async start(renderer?: RendererKind, reason?: string): Promise<void> {
     const { session, signal } = this.options.view;
+    const { canvas } = this;
     const host = await session.ready();
-    if (!host || signal.aborted) return;
-    const offscreen = host.thread === "worker" ? this.canvas.transferControlToOffscreen() : this.canvas;
+    if (!host || signal.aborted || canvas !== this.canvas) return;
+    const offscreen = host.thread === "worker" ? canvas.transferControlToOffscreen() : canvas;
     const message: ToWorker = {
       type: "INIT_CANVAS",
       ...this.address,

@@ -491,6 +491,17 @@ describe("the show", () => {
     expect(root.querySelector<HTMLElement>(".renderer-note")!.hidden).toBe(false);
   });
 
+  it("hands over only the last of the canvases that took each other's place", async () => {
+    const handed = vi.spyOn(HTMLCanvasElement.prototype as unknown as { transferControlToOffscreen(): object }, "transferControlToOffscreen");
+    const before = worker().of("INIT_CANVAS").length;
+    worker().say({ type: "CANVAS_LOST", id, view: 0, renderer: "canvas2d", reason: "The graphics adapter went away." });
+    worker().say({ type: "CANVAS_LOST", id, view: 0, renderer: "canvas2d", reason: "The graphics adapter went away." });
+    await settle();
+    expect(worker().of("INIT_CANVAS")).toHaveLength(before + 1);
+    expect(handed.mock.instances).toEqual([root.querySelector(".match")]);
+    handed.mockRestore();
+  });
+
   it("leaves the hands on the keys when the canvas is lost", async () => {
     const pressed = () =>
       worker()
