@@ -36,6 +36,7 @@ export class Undoing {
   private held: Kept | null = null;
   private least = 0; // ms: until then forgetting can be undone whatever happens
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private deeds = 0; // of a person: what is packed for one is of no use once there is another
 
   constructor(
     private readonly ends: Ends,
@@ -59,6 +60,7 @@ export class Undoing {
   async forget(): Promise<void> {
     const { kernel, events } = this.ends;
     const now = this.now("forgetting");
+    this.deeds += 1;
     if (now.version === 0) {
       this.drop();
       kernel.send({ type: "RESET_TRAINER" });
@@ -78,24 +80,29 @@ export class Undoing {
   /** Trains. What was learned before is packed first; training does not wait for it. */
   async train(): Promise<void> {
     const now = this.now("training");
+    const deed = ++this.deeds;
     const packing = now.version > 0 && this.ends.kernel.connected ? this.pack() : null;
     this.drop();
     this.ends.train();
     if (!packing) this.keep(now);
     const file = await packing?.catch(() => null); // then there is nothing to undo
-    if (file && versionOf(file) === now.version && !this.signal.aborted) this.keep({ ...now, file }); // else it learned meanwhile
+    if (this.signal.aborted || deed !== this.deeds) return;
+    if (file && versionOf(file) === now.version) this.keep({ ...now, file }); // else it learned meanwhile
   }
 
   async undo(): Promise<void> {
     const { held } = this;
     const { events, history, kernel, model } = this.ends;
     if (!held) return;
+    this.deeds += 1;
     this.drop();
     if (!held.file) return this.forget(); // which can be undone, too
     const { file, version, rows, league } = held;
     const back = this.until(PACKING_MS); // a file that is refused brings no curves back
+    const run = model.get("policy")?.run; // which may be at that version, too; kernels of earlier releases count none
     const restore = () => {
-      if (model.get("policy")?.version !== version) return;
+      const policy = model.get("policy");
+      if (policy?.version !== version || (run !== undefined && policy.run === run)) return;
       back.abort();
       const stride = Math.ceil(rows.length / MOST_ROWS) || 1;
       kernel.send({ type: "RESTORE_HISTORY", rows: rows.filter((_, k) => (rows.length - 1 - k) % stride === 0) });

@@ -115,6 +115,44 @@ describe("forget everything", () => {
     expect(model.get("league")).toEqual(LEAGUE);
   });
 
+  it.each([
+    ["a newer training", 1],
+    ["what is just being forgotten", 0],
+  ])("takes %s of the same version for no answer to Undo", async (_, forgotten) => {
+    const shown = (version: number, run: number) => model.set("policy", { ...model.get("policy")!, version, run });
+    shown(40, 0);
+    model.set("metrics", row(20, { updates: 3268 }));
+    control("Forget everything").click();
+    await settle();
+    await packed();
+    if (forgotten) {
+      shown(0, 1);
+      shown(40, 1); // of small networks there are many versions a second
+    }
+    control("Undo").click();
+    await settle();
+    model.set("metrics", row(30, { updates: 2 }));
+    expect(model.sentOf("RESTORE_HISTORY")).toEqual([]);
+    shown(40, 2);
+    await settle();
+    expect(model.sentOf("RESTORE_HISTORY")).toMatchObject([{ rows: [{ updates: 3268 }] }]);
+  });
+
+  it("just after Train can be undone, whenever the file comes that was packed for Train", async () => {
+    policy(40);
+    model.set("metrics", row(20, { updates: 40 }));
+    control("Train").click();
+    await settle();
+    const [training] = model.sentOf("SAVE_POLICY");
+    control("Forget everything").click();
+    await settle();
+    await packed();
+    expect(undo().textContent).toContain("Forgot 40 updates.");
+    answerFile(model, "ball-v40.dshq", "", training!.request);
+    await settle();
+    expect([undo().hidden, undo().textContent]).toEqual([false, expect.stringContaining("Forgot 40 updates.")]);
+  });
+
   it("brings the league back, too", async () => {
     policy(40);
     model.set("league", LEAGUE);
