@@ -63,7 +63,7 @@ CONTROLS = {
     "load-replay": "Load replay",
     "replay-file": "Replay file",
     "replay-leave": "Back to the live match",
-    "web-page": "Web page",
+    "web-page": "Save web page",
     "save-picture": "Save picture",
     "save-gif": "Save GIF (last 10 s)",
     "save-video": "Save video (last 10 s)",

@@ -152,7 +152,7 @@ export const CONTROLS = {
   "load-replay": "Load replay",
   "replay-file": "Replay file",
   "replay-leave": "Back to the live match",
-  "web-page": "Web page",
+  "web-page": "Save web page",
   "save-picture": "Save picture",
   "save-gif": "Save GIF (last 10 s)",
   "save-video": "Save video (last 10 s)",

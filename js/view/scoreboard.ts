@@ -1,4 +1,5 @@
 /** The scoreboard: names, score, clock and policy version. */
+import { listen } from "../contract/model";
 import { personPlays, playerNames } from "../session/player_names";
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
@@ -13,6 +14,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
   const time = h("span", { class: "time", title: "Match time since the widget started" }, "0:00");
   const version = h("span", { class: "version" }, "v0");
+  const waiting = h("span", { class: "waiting" }); // a newer version, while the match is paused
   const fps = h("span", { class: "fps" });
   const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
   const board = h("span", { class: "board" }, side(0), time, side(1));
@@ -33,11 +35,15 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setAttribute(names[0], "title", blue); // a long name is cut
     setAttribute(names[1], "title", session.standIn?.title ?? names[1].textContent);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
-    setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
+    setAttribute(goals[1], "title", alone ? "Steps of this episode: one for each decision" : "Goals");
     setText(version, `v${playing}`);
     const rests = personPlays(session, 0) && (alone || session.met !== "");
     const doing = rests ? "is the newest; it does not play now" : "is playing";
     setAttribute(version, "title", playing > 0 ? `Policy version ${playing} ${doing}` : "No policy has been trained yet");
+    const newest = session.model.get("policy")?.version ?? 0;
+    waiting.hidden = session.show.playing || !session.live || newest === 0 || newest === playing;
+    setText(waiting, `v${newest} next`);
+    setAttribute(waiting, "title", `The match is paused: version ${newest} plays from the next decision on`);
   };
   const state = () => {
     const { tick, score, fps: rate, playing: runs, version: network, events } = session.state;
@@ -77,6 +83,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   session.events.on("replay", follow, signal);
   session.events.on("drill", follow, signal);
   session.events.on("state", state, signal);
+  listen(session.model, "change:policy", follow, signal);
   state();
 
   const said = h("span", { class: "unseen", role: "status" });
@@ -96,7 +103,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   const element = h(
     "div",
     { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
-    h("span", { class: "corner" }, version),
+    h("span", { class: "corner" }, version, waiting),
     board,
     h("span", { class: "corner end" }, say, said, fps, share),
   );

@@ -11,7 +11,7 @@ import type { View } from "./view";
 
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
-const PAGE = "Web page to send: the match with its policy as one HTML file, which plays and trains anywhere, without a kernel";
+const PAGE = "Save web page: downloads one HTML file to send; whoever opens it plays and trains in a browser, without a kernel";
 const SAID_MS = 8_000; // that the word on what was saved stays
 const PAGE_TRAINS = "Needs a kernel that trains. Now this page trains by itself.";
 
@@ -96,7 +96,8 @@ export function buildShare(
   const page = entry("web-page", "save", PAGE, async () => {
     say("Making the web page.");
     const made = await fetchPage(session, signal);
-    keep(made.name, made);
+    download(made.name, made);
+    done(`${made.name}. Send this file: it opens in any browser`);
   });
   const film = async (format: FilmFormat, called: string) => {
     const drill = session.model.get("drill");

@@ -8,7 +8,7 @@ METRICS: dict[str, Metric] = {
     "loss_temperature": Metric("TRAINER", "", "Loss that the temperature minimises."),
     "loss_alpha": Metric("TRAINER", "", "Loss that alpha minimises; it stays near zero."),
     "simulated_steps": Metric("ACTOR", "decisions", "Decisions played in searches since the start.", True),
-    "simulated_steps_per_second": Metric("ACTOR", "decisions/s", "Decisions played in searches per second of play."),
+    "simulated_steps_per_second": Metric("ACTOR", "steps/s", "Steps played in searches per second of play."),
     "search_ess": Metric(
         "ACTOR", "share", "Effective share of a search's particles at its end; 1 means that all are alike."
     ),

@@ -66,7 +66,7 @@ const CURVES: Curve[] = [
   },
   {
     title: "Speed",
-    help: "Decisions of learning sides per second.",
+    help: "Agent steps per second. An agent step is one decision of one learning side.",
     series: [{ key: "agent_steps_per_second", name: "steps / s", colour: "--curve-3" }],
     format: compact,
     range: fromZero,

@@ -50,7 +50,7 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
   const train = button("own-train", { title: "Train with it: training begins, or begins again from what was learned, and pays for this line, too" }, () =>
     pay(line.value.trim()),
   );
-  const remove = button("own-remove", { title: "Remove it: pay for the rewards above alone" }, () => pay(""));
+  const remove = button("own-remove", { title: "Remove it: pay for the other rewards alone" }, () => pay(""));
   const copy = button("copy-own-reward", { icon: "copy", title: "Copy: paste it into a cell and run it" }, () => {
     navigator.clipboard.writeText(code.textContent ?? "").then(
       () => setText(said, "Copied. Run it in a new cell."),
@@ -60,12 +60,13 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
   const help = h(
     "p",
     { class: "help" },
-    "Paid once per decision, beside the rewards above. Pick what the game can measure, and change the line as you like: s is the game, side the player.",
+    "Paid once per decision, beside the rewards below. Pick what the game can measure, and change the line as you like: s is the game, side the player.",
   );
+  const example = h("span", { class: "caption" });
   const fold = h(
     "details",
     { class: "fold own-reward" },
-    foldHandle("own-reward"),
+    foldHandle("own-reward", example),
     help,
     field("own-measure", measure),
     field("own-line", line),
@@ -105,6 +106,7 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     measures = spec ? measuresOf(spec) : [];
+    setText(example, measures[0] ? `such as ${measures[0].text}` : "");
     setOptions(measure, [...measures.map(({ name, text }) => [name, text] as const), ["", "something of your own"] as const]);
     follow();
     remove.hidden = !paid();

@@ -39,7 +39,7 @@ function build(view: PanelView): HTMLElement {
     rebuild();
   });
   const foot = h("div", { class: "cluster" }, reset, about);
-  const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, effect, lesson, list, sum, foot, buildOwnReward(view));
+  const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, buildOwnReward(view), effect, lesson, list, sum, foot);
 
   const spec = () => session.model.get("drill")?.spec;
   const value = (key: string) => session.drafts.values[key] ?? session.model.get("config")?.values[key] ?? "";

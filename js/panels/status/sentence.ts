@@ -22,7 +22,7 @@ export function sentenceOf(status: Status, text: string, games: number, row: Met
   if (status === "training" && games > 1 && (!text || USUAL.test(text))) {
     const practice = `Playing ${whole(games)} practice games at once`;
     const rate = row?.agent_steps_per_second;
-    return typeof rate === "number" && rate > 0 ? `${practice}: ${whole(Number(rate.toPrecision(3)))} decisions a second.` : `${practice}.`;
+    return typeof rate === "number" && rate > 0 ? `${practice}: ${whole(Number(rate.toPrecision(3)))} agent steps a second.` : `${practice}.`;
   }
   return (FROM_KERNEL.includes(status) && closed(text)) || (SENTENCES[status] ?? "");
 }

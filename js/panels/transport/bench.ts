@@ -1,4 +1,4 @@
-/** What the Lab has for the match: steps, the next goal, how long decisions hold, how policies are swapped, the seed and a new match. */
+/** What the Lab has for the match: one tick, the next goal, how long decisions hold, how policies are swapped, the seed and a new match. */
 
 import type { Swap } from "../../contract/protocol";
 import { SWAPS } from "../../contract/tables";
@@ -13,7 +13,6 @@ const LARGEST_SEED = 2 ** 32 - 1;
 export function buildBench({ session, signal }: PanelView): HTMLElement {
   const alone = session.model.get("drill")?.spec.sides === 1;
   const tick = button("step", { icon: "tick", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
-  const decision = button("step-decision", { icon: "decision", title: "Step decision: advance to the players' next decision" }, () => session.step("decision"));
   const goal = button("next-goal", { icon: "goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
 
   const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, inputmode: "numeric" });
@@ -52,9 +51,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const repeating = field("match-repeat", repeat);
   repeating.hidden = session.pictures; // how often an environment decides is a setting of its training
 
-  decision.hidden = session.pictures;
-  goal.hidden = session.pictures || alone; // a drill of one side has no goals
-  if (session.pictures) tick.title = "Step: advance by one environment step";
+  goal.hidden = alone; // a drill of one side has no goals
   if (session.pictures || session.elsewhere) swap.querySelector("option[value=blend]")?.remove();
   const swapping = field("swap", swap);
   const pausing = field("swap-interval", interval);
@@ -78,7 +75,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     "section",
     { class: "bench", "aria-label": "Match by hand" },
     h("h3", {}, "Match"),
-    h("div", { class: "cluster" }, tick, decision, goal),
+    session.pictures ? null : h("div", { class: "cluster" }, tick, goal), // the line has the one step of an environment
     h("div", { class: "cluster" }, field("match-seed", seed), reset, dice),
     h("div", { class: "cluster" }, repeating, swapping, pausing),
   );

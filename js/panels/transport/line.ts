@@ -1,4 +1,4 @@
-/** The line below the pitch: Play and Pause, one in the place of the other, the speed, and who plays. */
+/** The line below the pitch: Play and Pause, one in the place of the other, a step, the speed, and who plays. */
 
 import type { Mode } from "../../contract/protocol";
 import { MODES, SPEEDS } from "../../contract/tables";
@@ -19,6 +19,11 @@ const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 export function buildLine({ session, signal }: PanelView): HTMLElement {
   const play = button("play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
   const pause = button("pause", { icon: "pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
+  const step = session.pictures
+    ? button("step", { text: "", icon: "decision", title: "Step: pause, and advance by one environment step" }, () => session.step("tick"))
+    : button("step-decision", { text: "", icon: "decision", title: "Step decision: pause, and advance to the players' next decision" }, () =>
+        session.step("decision"),
+      );
   const speed = select(
     { title: "Speed of the match" },
     SPEEDS.map((value) => [String(value), speedName(value)]),
@@ -71,7 +76,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   for (const event of ["show", "history"] as const) session.events.on(event, follow, signal);
   offerPlayers();
 
-  return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, field("speed", speed), players, rival);
+  return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, step, field("speed", speed), players, rival);
 }
 
 function speedName(speed: number): string {

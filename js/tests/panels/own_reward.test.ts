@@ -38,6 +38,12 @@ beforeEach(async () => {
 afterEach(() => end());
 
 describe("a reward of one's own", () => {
+  it("stands before the other rewards, with an example of what it pays for", () => {
+    const fold = root.querySelector(".own-reward")!;
+    expect(fold.parentElement!.firstElementChild).toBe(fold);
+    expect(fold.querySelector("summary .caption")!.textContent).toBe("such as a fast ball");
+  });
+
   it("begins with what the game can measure, and shows the cell that does the same", () => {
     expect(line().value).toBe("0.02 * length(s.bvx[i], s.bvy[i])");
     expect(root.querySelector(".own-reward .code")!.textContent).toBe('w.pay_for("0.02 * length(s.bvx[i], s.bvy[i])")\nw.train()\n');

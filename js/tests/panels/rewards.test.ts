@@ -70,7 +70,7 @@ describe("rewards", () => {
     expect(texts(".term .entry-name")).toEqual(["goal", "near ball"]);
     expect(texts(".term .help")).toEqual(["<b>For a goal.</b>"]);
     expect(["Weight of goal", "Weight of near ball"].map((name) => control<HTMLInputElement>(name).value)).toEqual(["1", "4"]);
-    expect(root.querySelector(".rewards .caption")!.textContent).toBe("1 of 2 changed");
+    expect(root.querySelector(".rewards > .cluster .caption")!.textContent).toBe("1 of 2 changed");
     expect(earned()).toEqual([]);
   });
 

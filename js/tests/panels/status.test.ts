@@ -9,10 +9,10 @@ import { beatenAt, forecast } from "../../panels/status/targets";
 import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
 
 describe("the sentence", () => {
-  it("counts practice games and decisions while it trains", () => {
+  it("counts practice games and agent steps while it trains", () => {
     expect(sentenceOf("training", "training on the CPU", 1024, undefined)).toBe("Playing 1,024 practice games at once.");
     const rate = { agent_steps: 1, agent_steps_per_second: 315_234 };
-    expect(sentenceOf("training", "", 1024, rate)).toBe("Playing 1,024 practice games at once: 315,000 decisions a second.");
+    expect(sentenceOf("training", "", 1024, rate)).toBe("Playing 1,024 practice games at once: 315,000 agent steps a second.");
   });
 
   it("leaves the word to the kernel's warnings, and to its other states", () => {

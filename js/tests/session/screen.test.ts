@@ -77,7 +77,9 @@ describe("a show that the kernel plays", () => {
     await settle();
     expect(model.sentOf("STEP")).toEqual([step]);
     expect(model.get("show").playing).toBe(false);
-    for (const name of ["Step decision", "Next goal", "Save replay", "Save GIF (last 10 s)"]) expect(named(name).hidden).toBe(true);
+    for (const name of ["Save replay", "Save GIF (last 10 s)"]) expect(named(name).hidden).toBe(true);
+    expect([named("Step decision"), named("Next goal")]).toEqual([null, null]);
+    expect(root.querySelectorAll("[data-control=step]")).toHaveLength(1);
     expect(named("Save policy").hidden).toBe(false);
     expect(root.querySelector<HTMLElement>(".hint")!.hidden).toBe(true);
     expect(named("Play against it").hidden).toBe(true);

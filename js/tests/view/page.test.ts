@@ -381,6 +381,7 @@ describe("the show", () => {
   });
 
   it("steps and resets", async () => {
+    expect(control("Pause").parentElement!.contains(control("Step decision")), "beside Pause, not in the Lab").toBe(true);
     control("Step").click();
     control("Step decision").click();
     control<HTMLInputElement>("Match seed").value = "7";

@@ -107,6 +107,23 @@ describe("the board", () => {
     expect(goals()).toEqual(["1", "0"]);
   });
 
+  it("names the version that waits while the match is paused", async () => {
+    await open();
+    const versions = () => [...root.querySelectorAll(".corner :is(.version, .waiting)")].filter(visible).map((shown) => shown.textContent);
+    const play = (playing: boolean) => model.set("show", { ...model.get("show"), playing });
+    await state({});
+    model.set("policy", { ...trained, version: 12 });
+    expect(versions(), "it plays soon").toEqual(["v5"]);
+    play(false);
+    await state({ playing: false });
+    expect(versions()).toEqual(["v5", "v12 next"]);
+    model.set("policy", { ...trained, version: 13 });
+    expect(versions()).toEqual(["v5", "v13 next"]);
+    play(true);
+    await state({ version: 13 });
+    expect(versions()).toEqual(["v13"]);
+  });
+
   it("of a drill of one side has one name and no goals, and nobody can be met", async () => {
     await open({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } });
     expect(root.querySelectorAll(".board[data-alone]")).toHaveLength(1);

@@ -89,6 +89,20 @@ describe("the Share menu", () => {
     end();
   });
 
+  it("says of a web page that it is a file to send", async () => {
+    const model = new FakeModel();
+    const { root, end } = await mount(model);
+    const page = root.querySelector<HTMLElement>('[data-control="web-page"]')!;
+    expect([page.textContent, page.title]).toEqual(["Save web page", expect.stringContaining("downloads one HTML file to send")]);
+    page.click();
+    await settle();
+    const { request } = model.sentOf("SAVE_PAGE").at(-1)!;
+    model.fire("msg:custom", { type: "PAGE_FILE", name: "ball-v26.html", problem: "", request }, [new DataView(new ArrayBuffer(9))]);
+    await settle();
+    expect(root.querySelector(".saved")!.textContent).toBe("Saved ball-v26.html. Send this file: it opens in any browser.");
+    end();
+  });
+
   it("stops waiting for a file when the kernel is gone", async () => {
     const model = new FakeModel();
     const { root, end } = await mount(model);
