@@ -29,9 +29,13 @@ def test_nothing_that_axe_finds(shared_page: SharedPage, theme: str):
     widget.wait_attribute("theme", lambda now: now == theme)
     opened.page.evaluate(AXE.read_text())
     widget.control("pause").first.click()
+    widget.control("why").click()
     beaten = "root => root.querySelectorAll('.target').forEach((target) => target.setAttribute('data-reached', ''))"
     widget.root.evaluate(beaten)  # as they look after some training
-    found = violations(widget)
+    found = []
+    for status in ("training", "starting", "error"):
+        widget.root.evaluate("(root, status) => void (root.querySelector('.pill').dataset.status = status)", status)
+        found += [f"{status}: {problem}" for problem in violations(widget)]
     for tab in widget.tabs():
         widget.tab(tab)
         found += [f"{tab}: {problem}" for problem in violations(widget)]
