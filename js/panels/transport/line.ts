@@ -1,4 +1,4 @@
-/** The line below the pitch: Play and Pause, one in the place of the other, a step, the speed, and who plays. */
+/** The line below the pitch: Play and Pause, one in the place of the other, a step while the match stands, the speed, and who plays. */
 
 import type { Mode } from "../../contract/protocol";
 import { MODES, SPEEDS } from "../../contract/tables";
@@ -20,10 +20,8 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   const play = button("play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
   const pause = button("pause", { icon: "pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
   const step = session.pictures
-    ? button("step", { text: "", icon: "decision", title: "Step: pause, and advance by one environment step" }, () => session.step("tick"))
-    : button("step-decision", { text: "", icon: "decision", title: "Step decision: pause, and advance to the players' next decision" }, () =>
-        session.step("decision"),
-      );
+    ? button("step", { text: "", icon: "decision", title: "Step: advance by one environment step" }, () => session.step("tick"))
+    : button("step-decision", { text: "", icon: "decision", title: "Step decision: advance to the players' next decision" }, () => session.step("decision"));
   const speed = select(
     { title: "Speed of the match" },
     SPEEDS.map((value) => [String(value), speedName(value)]),
@@ -66,6 +64,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     const held = focused(play) || focused(pause);
     play.hidden = show.playing;
     pause.hidden = !show.playing;
+    step.hidden = show.playing;
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
     selectValue(speed, String(show.speed), speedName(show.speed));
     selectValue(mode, show.mode);
