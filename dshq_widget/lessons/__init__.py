@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dshq_widget.contract.torch_needed import need_torch, torch_missing
-from dshq_widget.lessons.checks.slips import Changed
+from dshq_widget.lessons.checks.slips import Unjudged
 from dshq_widget.lessons.predictions import Predictions, predict
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
@@ -50,7 +50,7 @@ def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
         raise
     try:
         missing = module.missing(*answer, **named)
-    except Changed as error:
+    except Unjudged as error:
         missing = [str(error)]
     except Exception as error:  # whatever somebody's own function raises
         missing = [f"the check of your answer ended with {type(error).__name__}: {error}{_where(error)}"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same
+from dshq_widget.lessons.checks.slips import Judges, first_wrong, hint, same
 
 DONE = "It is right on coins and machines that were made for this check."
 
@@ -31,23 +31,11 @@ def upper(values: NDArray[Any], counts: NDArray[Any], t: int, c: float) -> NDArr
         return np.where(counts > 0, values + c * np.sqrt(np.log(t) / np.where(counts > 0, counts, 1)), np.inf)
 
 
-def missing(
-    *,
-    estimate: Callable[..., Any] | None = None,
-    choose: Callable[..., Any] | None = None,
-    regret: Callable[..., Any] | None = None,
-    bounds: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
-    if estimate is not None:
-        return _estimate(estimate)
-    if choose is not None:
-        return _choose(reading(choose, "choose"))
-    if regret is not None:
-        return _regret(reading(regret, "regret"))
-    if bounds is not None:
-        return _bounds(reading(bounds, "bounds"))
-    return ["Give what you wrote by its name: `check('bandit', estimate=estimate)`."]
+    judges: Judges = {"estimate": _estimate, "choose": (_choose, None), "regret": _regret, "bounds": _bounds}
+    ask = "Give what you wrote by its name: `check('bandit', estimate=estimate)`."
+    return first_wrong(given, judges, ask, ["estimate"])
 
 
 def _estimate(estimate: Callable[..., Any]) -> list[str]:
@@ -131,8 +119,6 @@ def _regret(regret: Callable[..., Any]) -> list[str]:
 
 def _regret_of(regret: Callable[..., Any], chosen: NDArray[Any], chances: NDArray[Any]) -> list[str]:
     answer = regret(chosen, chances)
-    if answer is None:
-        return ["`regret` returns nothing: end it with `return`."]
     if np.shape(answer) != chosen.shape:
         return [f"{len(chosen)} plays have {len(chosen)} numbers; got shape {np.shape(answer)}."]
     taken, best = chances[chosen], chances.max()
@@ -167,8 +153,6 @@ def _bounds(bounds: Callable[..., Any]) -> list[str]:
     counts, t, c = np.array([3.0, 10.0, 1.0, 6.0]), 20, 0.7
     with np.errstate(all="ignore"):
         answer = bounds(VALUES.copy(), counts.copy(), t, c)
-        if answer is None:
-            return ["`bounds` returns nothing: end it with `return`."]
         if np.shape(answer) != VALUES.shape:
             return [f"{len(VALUES)} machines have {len(VALUES)} bounds; got shape {np.shape(answer)}."]
         bonus = np.sqrt(np.log(t) / counts)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same, unlike
+from dshq_widget.lessons.checks.slips import Judges, first_wrong, hint, same, unlike
 
 DONE = "It is right for actions, means and bounds that were made for this check."
 
@@ -25,20 +25,13 @@ def log_of_beta(x: NDArray[Any], alpha: float, beta: float) -> NDArray[Any]:
     return np.asarray((alpha - 1) * np.log(x) + (beta - 1) * np.log(1 - x) - constant)
 
 
-def missing(
-    *,
-    log_density: Callable[..., Any] | None = None,
-    slopes: Callable[..., Any] | None = None,
-    beta_log_density: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the three exercises lack, as far as they are given."""
-    if log_density is not None:
-        return _log_density(reading(log_density, "log_density"))
-    if slopes is not None:
-        return _slopes(reading(slopes, "slopes"))
-    if beta_log_density is not None:
-        return _beta(reading(beta_log_density, "beta_log_density"))
-    return ["Give what you wrote by its name: `check('continuous', log_density=log_density)`."]
+    slopes = (_slopes, "`return of_mean, of_deviation`")
+    judges: Judges = {"log_density": _log_density, "slopes": slopes, "beta_log_density": _beta}
+    return first_wrong(
+        given, judges, "Give what you wrote by its name: `check('continuous', log_density=log_density)`."
+    )
 
 
 def _log_density(log_density: Callable[..., Any]) -> list[str]:
@@ -73,8 +66,6 @@ def _log_density(log_density: Callable[..., Any]) -> list[str]:
 def _slopes(slopes: Callable[..., Any]) -> list[str]:
     for log_deviation in (-0.7, 0.5):
         answer = slopes(U.copy(), MEAN.copy(), log_deviation)
-        if answer is None:
-            return ["`slopes` returns nothing: end it with `return of_mean, of_deviation`."]
         if (n := len(answer) if hasattr(answer, "__len__") else 1) != 2:
             return [f"Two arrays are wanted, the slope in the mean and that in the logarithm; got {n}."]
         deviation = np.exp(log_deviation)

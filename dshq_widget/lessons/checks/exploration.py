@@ -18,23 +18,17 @@ TRIES = 3000
 """Draws behind each share; a share of .25 is then known to about .02."""
 
 
-def missing(
-    choose: Callable[..., Any] | None = None,
-    *,
-    bonus: Callable[..., Any] | None = None,
-    promise: Callable[..., Any] | None = None,
-    entropy: Callable[..., Any] | None = None,
-    stepped: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(choose: Any = None, **given: Any) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    given = {
-        "choose": (choose, _choose),
-        "bonus": (bonus, _bonus),
-        "promise": (promise, _promise),
-        "entropy": (entropy, _entropy),
-        "stepped": (stepped, _stepped),
+    judges = {
+        "choose": (_choose, "`return` and the action"),
+        "bonus": (_bonus, "`return` and the bonuses"),
+        "promise": (_promise, None),
+        "entropy": (_entropy, "`return` and the number"),
+        "stepped": (_stepped, "`return` and the new scores"),
     }
-    return first_wrong(given, "Give the functions by their names, such as `check('exploration', choose=choose)`.")
+    ask = "Give the functions by their names, such as `check('exploration', choose=choose)`."
+    return first_wrong({"choose": choose, **given}, judges, ask)
 
 
 def shares(choose: Callable[..., Any], values: NDArray[Any], epsilon: float) -> NDArray[Any] | str:
@@ -42,8 +36,6 @@ def shares(choose: Callable[..., Any], values: NDArray[Any], epsilon: float) -> 
     rng, counts = np.random.default_rng(11), np.zeros(len(values))
     for _ in range(TRIES):
         action = choose(values.copy(), epsilon, rng)
-        if action is None:
-            return "`choose` returns nothing: end it with `return` and the action."
         if np.shape(action) != () or action != int(action) or not 0 <= action < len(values):
             return f"An action is a number from 0 to {len(values) - 1}; got {action!r:.60}."
         counts[int(action)] += 1
@@ -90,8 +82,6 @@ def _bonus(bonus: Callable[..., Any]) -> str | None:
     counts = np.array([0.0, 1.0, 3.0, 9.0])
     with np.errstate(all="ignore"):
         answer = bonus(counts, 2.0)
-    if answer is None:
-        return "`bonus` returns nothing: end it with `return` and the bonuses."
     answer, wanted = np.asarray(answer, float), 2.0 / (counts + 1)
     if answer.shape != wanted.shape:
         return f"Four counts give four bonuses; got shape {answer.shape}."
@@ -162,8 +152,6 @@ def _entropy(entropy: Callable[..., Any]) -> str | None:
                 if p.all():
                     raise
                 answer = np.nan
-        if answer is None:
-            return "`entropy` returns nothing: end it with `return` and the number."
         if np.shape(answer) != ():
             return f"`entropy` gives one number; got shape {np.shape(answer)}."
         answer, wanted = float(answer), nats(p)
@@ -192,13 +180,10 @@ def after(scores: NDArray[Any], action: int, paid: float, coefficient: float, ra
 def _stepped(stepped: Callable[..., Any]) -> str | None:
     scores = np.array([0.4, -0.3, 1.1])
 
-    def moved(*given: float) -> NDArray[Any] | None:
-        answer = stepped(scores, 1, *given)
-        return None if answer is None else np.asarray(answer, float)
+    def moved(*given: float) -> NDArray[Any]:
+        return np.asarray(stepped(scores, 1, *given), float)
 
     first = moved(0.8, 0.0, 0.5)
-    if first is None:
-        return "`stepped` returns nothing: end it with `return` and the new scores."
     if first.shape != scores.shape:
         return f"Three scores go in and three come out; got shape {first.shape}."
     if np.allclose(first, scores):
@@ -216,7 +201,6 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
         return "Without an entropy bonus scores move by rate * paid * (1 - p) for the played, and -p for the others."
     second = moved(0.0, 0.7, 1.0)
     wanted = after(scores, 1, 0.0, 0.7, 1.0)
-    assert second is not None
     if np.allclose(second, scores):
         return "The entropy bonus changes nothing. Add coefficient times the slope of the entropy."
     if np.allclose(second - scores, scores - wanted):
@@ -226,8 +210,7 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
             f"With paid = 0 and a bonus of 0.7 the scores {scores.tolist()} should come to {wanted.round(3).tolist()}; "
             f"yours come to {second.round(3).tolist()}. The slope is -p (log p + H)."
         )
-    third = np.asarray(stepped(scores, 1, 0.3, 0.2), float)
-    if not np.allclose(third, after(scores, 1, 0.3, 0.2, 1.0)):
+    if not np.allclose(moved(0.3, 0.2), after(scores, 1, 0.3, 0.2, 1.0)):
         return "Without a `rate` it should be 1, and both parts together are multiplied by it."
     if runs_away(stepped, np.array([2000.0, 0.0, -2000.0]), 0, 1.0, 0.1):
         return "With scores of some thousands yours gives nan: subtract the largest score first, and mind log 0."

@@ -18,23 +18,17 @@ from dshq_widget.lessons.checks.slips import first_wrong, runs_away
 DONE = "this is the gate of the Territory Drill: a number for every proposal, and each number trains."
 
 
-def missing(
-    survival: Callable[..., Any] | None = None,
-    *,
-    expected: Callable[..., Any] | None = None,
-    signal: Callable[..., Any] | None = None,
-    training_rewards: Callable[..., Any] | None = None,
-    stepped: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(survival: Any = None, **given: Any) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    given = {
-        "survival": (survival, _survival),
-        "expected": (expected, _expected),
-        "signal": (signal, _signal),
-        "training_rewards": (training_rewards, _rewards),
-        "stepped": (stepped, _stepped),
+    judges = {
+        "survival": (_survival, "`return` and the probability"),
+        "expected": (_expected, "`return` and the rewards"),
+        "signal": (_signal, "`return` and the signals"),
+        "training_rewards": (_rewards, "`return` and the rewards"),
+        "stepped": (_stepped, "`return` and the new scores"),
     }
-    return first_wrong(given, "Give the functions by their names, such as `check('gate', survival=survival)`.")
+    ask = "Give the functions by their names, such as `check('gate', survival=survival)`."
+    return first_wrong({"survival": survival, **given}, judges, ask)
 
 
 def _survival(survival: Callable[..., Any]) -> str | None:
@@ -57,8 +51,6 @@ def _survival(survival: Callable[..., Any]) -> str | None:
     ):
         given = np.array(protectors, np.int64)
         answer, wanted = survival(chunk, given.copy()), float(components.survival(chunk, given))
-        if answer is None:
-            return "`survival` returns nothing: end it with `return` and the probability."
         if np.shape(answer) != ():
             return f"`survival` gives one number; got shape {np.shape(answer)}."
         if not abs(float(answer) - wanted) <= 1e-6:
@@ -83,8 +75,6 @@ def _expected(expected: Callable[..., Any]) -> str | None:
     some = parts()
     some["capacity"][:] = 1.0
     answer, (wanted, _) = expected({name: values.copy() for name, values in some.items()}), judged(some)
-    if answer is None:
-        return "`expected` returns nothing: end it with `return` and the rewards."
     answer = np.asarray(answer, float)
     if answer.shape != wanted.shape:
         return f"{len(wanted)} proposals have {len(wanted)} expected rewards; got shape {answer.shape}."
@@ -114,8 +104,6 @@ def _signal(signal: Callable[..., Any]) -> str | None:
             answer = signal(*given) if threshold == 0.6 else signal(*given, threshold)
         except ValueError:
             return "Rewards and capacity are arrays, which no `if` can take: `np.where(capacity > 0, ..., -1.0)`."
-        if answer is None:
-            return "`signal` returns nothing: end it with `return` and the signals."
         answer = np.asarray(answer, float)
         wanted = np.where(capacity > 0, np.clip(reward - threshold, -1, 1), -1.0)
         if answer.shape != wanted.shape:
@@ -149,8 +137,6 @@ def _rewards(training_rewards: Callable[..., Any]) -> str | None:
             training_rewards(signals.copy(), actual.copy(), sent.copy(), *weights),
             rewards_of(batch, *weights),
         )
-        if answer is None:
-            return "`training_rewards` returns nothing: end it with `return` and the rewards."
         answer = np.asarray(answer, float)
         if answer.shape != wanted.shape:
             return f"Five proposals have five rewards; got shape {answer.shape}."
@@ -182,8 +168,6 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
     scores = np.array([0.2, -0.5, 1.0, 0.0])
     chunks, advantages = np.array([1, 3, 1]), np.array([0.5, -0.4, 0.3])
     answer = stepped(scores, chunks.copy(), advantages.copy(), 0.5)
-    if answer is None:
-        return "`stepped` returns nothing: end it with `return` and the new scores."
     answer, wanted = np.asarray(answer, float), after(scores, chunks, advantages, 0.5)
     if answer.shape != scores.shape:
         return f"Four scores go in and four come out; got shape {answer.shape}."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same
+from dshq_widget.lessons.checks.slips import first_wrong, hint, same
 
 DONE = "It is right for observations and rounds that were made for this check."
 
@@ -44,20 +44,10 @@ def remembered(weights: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def missing(
-    *,
-    stacked: Callable[..., Any] | None = None,
-    cell: Callable[..., Any] | None = None,
-    design: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the three exercises lack, as far as they are given."""
-    if stacked is not None:
-        return _stacked(reading(stacked, "stacked"))
-    if cell is not None:
-        return _cell(reading(cell, "cell"))
-    if design is not None:
-        return _design(design)
-    return ["Give what you wrote by its name: `check('memory', stacked=stacked)`."]
+    judges = {"stacked": _stacked, "cell": _cell, "design": _design}
+    return first_wrong(given, judges, "Give what you wrote by its name: `check('memory', stacked=stacked)`.")
 
 
 def window(seen: NDArray[Any], n: int) -> NDArray[Any]:
@@ -69,8 +59,6 @@ def window(seen: NDArray[Any], n: int) -> NDArray[Any]:
 def _stacked(stacked: Callable[..., Any]) -> list[str]:
     for n in (3, 1, 6):
         answer = stacked(SEEN.copy(), n)
-        if answer is None:
-            return ["`stacked` returns nothing: end it with `return`."]
         wanted = window(SEEN, n)
         if np.shape(answer) != wanted.shape:
             return [
@@ -100,8 +88,6 @@ def _stacked(stacked: Callable[..., Any]) -> list[str]:
 def _cell(cell: Callable[..., Any]) -> list[str]:
     for weights in WEIGHTS:
         answer = cell(weights, KEPT, NOW)
-        if answer is None:
-            return ["`cell` returns nothing: end it with `return`."]
         if np.shape(answer) != KEPT.shape:
             return [f"Three games have three memories: shape {KEPT.shape}; got {np.shape(answer)}."]
         x = np.column_stack([NOW, np.ones(3)])
@@ -130,8 +116,6 @@ def _cell(cell: Callable[..., Any]) -> list[str]:
 
 def _design(design: Callable[..., Any]) -> list[str]:
     answer = design()
-    if answer is None:
-        return ["`design` returns nothing: end it with `return`."]
     if np.shape(answer) != (2, 3):
         return [f"Two rows of three numbers are wanted: shape (2, 3); got {np.shape(answer)}."]
     weights = np.asarray(answer, float)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same
+from dshq_widget.lessons.checks.slips import Judges, first_wrong, hint, same
 
 DONE = "It is right for functions and numbers that were made for this check."
 
@@ -38,30 +38,15 @@ def answered(weights: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
     return np.tanh(np.outer(x, w) + b) @ v
 
 
-def missing(
-    *,
-    loss: Callable[..., Any] | None = None,
-    slopes: Callable[..., Any] | None = None,
-    descend: Callable[..., Any] | None = None,
-    network: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
-    if loss is not None:
-        return _loss(reading(loss, "loss"))
-    if slopes is not None:
-        return _slopes(reading(slopes, "slopes"))
-    if descend is not None:
-        return _descend(reading(descend, "descend"))
-    if network is not None:
-        return _network(reading(network, "network"))
-    return ["Give what you wrote by its name: `check('network', loss=loss)`."]
+    judges: Judges = {"loss": _loss, "slopes": _slopes, "descend": (_descend, "`return weights`"), "network": _network}
+    return first_wrong(given, judges, "Give what you wrote by its name: `check('network', loss=loss)`.")
 
 
 def _loss(loss: Callable[..., Any]) -> list[str]:
     for line, x, y in ((LINE, X, Y), (np.array([-2.0, 1.5]), X[:3], Y[1:])):
         answer = loss(line.copy(), x.copy(), y.copy())
-        if answer is None:
-            return ["`loss` returns nothing: end it with `return`."]
         if np.shape(answer) != ():
             return [f"The loss is one number; got shape {np.shape(answer)}. Take the mean."]
         w, b = line
@@ -89,8 +74,6 @@ def _loss(loss: Callable[..., Any]) -> list[str]:
 def _slopes(slopes: Callable[..., Any]) -> list[str]:
     for weights in (np.array([0.5, 2.0]), np.array([[0.0, 3.0, 1.0], [-1.0, 0.5, 2.5]])):
         answer = slopes(bowl, weights)
-        if answer is None:
-            return ["`slopes` returns nothing: end it with `return`."]
         if np.shape(answer) != weights.shape:
             return [f"There is a slope for each weight: shape {weights.shape}; got {np.shape(answer)}."]
         wanted, size, here = bowl_slopes(weights), 1e-4, bowl(weights)
@@ -127,8 +110,6 @@ def _descend(descend: Callable[..., Any]) -> list[str]:
         for _ in range(steps):
             wanted = wanted - rate * bowl_slopes(wanted)
         answer = descend(bowl, start, rate, steps)
-        if answer is None:
-            return ["`descend` returns nothing: end it with `return weights`."]
         if np.shape(answer) != start.shape:
             return [f"Weights of shape {start.shape} go in and come out; got shape {np.shape(answer)}."]
         once, slope = start - rate * bowl_slopes(start), bowl_slopes(start)
@@ -156,8 +137,6 @@ def _network(network: Callable[..., Any]) -> list[str]:
             answer = network(weights.copy(), x.copy())
         except ValueError as error:
             return [f"Shapes do not fit: {error}. `np.outer(x, w)` is a row for each place, a column for each unit."]
-        if answer is None:
-            return ["`network` returns nothing: end it with `return`."]
         w, b, v = weights.T
         inner = np.outer(x, w) + b
         if np.shape(answer) == inner.shape and len(x) != len(w):

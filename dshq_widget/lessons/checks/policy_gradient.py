@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, runs_away, same, unlike
+from dshq_widget.lessons.checks.slips import first_wrong, hint, runs_away, same, unlike
 
 DONE = "It is right for scores, plays and payments that were drawn for this check."
 
@@ -32,23 +32,15 @@ def gradient(
     return seen.T @ (arrows * (rewards - baseline)[:, None]) / len(seen)
 
 
-def missing(
-    *,
-    softmax: Callable[..., Any] | None = None,
-    log_slope: Callable[..., Any] | None = None,
-    policy_gradient: Callable[..., Any] | None = None,
-    seeing_gradient: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
-    if softmax is not None:
-        return _softmax(reading(softmax, "softmax"))
-    if log_slope is not None:
-        return _log_slope(reading(log_slope, "log_slope"))
-    if policy_gradient is not None:
-        return _policy_gradient(reading(policy_gradient, "policy_gradient"))
-    if seeing_gradient is not None:
-        return _seeing_gradient(reading(seeing_gradient, "seeing_gradient"))
-    return ["Give what you wrote by its name: `check('policy-gradient', softmax=softmax)`."]
+    judges = {
+        "softmax": _softmax,
+        "log_slope": _log_slope,
+        "policy_gradient": _policy_gradient,
+        "seeing_gradient": _seeing_gradient,
+    }
+    return first_wrong(given, judges, "Give what you wrote by its name: `check('policy-gradient', softmax=softmax)`.")
 
 
 def _softmax(softmax: Callable[..., Any]) -> list[str]:

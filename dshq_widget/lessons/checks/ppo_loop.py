@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dshq_widget.lessons.checks.slips import first_wrong
+
 DONE = "It does in a game made for this check, step by step, what the loop of the project's learner does."
 
 GAMES = 3
@@ -82,20 +84,10 @@ def rollout(agent: Any, envs: Any, obs: NDArray[Any], length: int) -> tuple[list
     return [np.stack(part) for part in zip(*rows, strict=True)], obs
 
 
-def missing(
-    *,
-    next_value: Callable[..., Any] | None = None,
-    play: Callable[..., Any] | None = None,
-    update: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the three exercises lack, as far as they are given."""
-    if play is not None:
-        return _play(play)
-    if next_value is not None:
-        return _next_value(next_value)
-    if update is not None:
-        return _update(update)
-    return ["Give what you wrote by its name: `check('ppo-loop', play=play)`."]
+    judges = {"play": _play, "next_value": _next_value, "update": _update}
+    return first_wrong(given, judges, "Give what you wrote by its name: `check('ppo-loop', play=play)`.", [*judges])
 
 
 def _next_value(next_value: Callable[..., Any]) -> list[str]:

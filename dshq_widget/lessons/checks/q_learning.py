@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same
+from dshq_widget.lessons.checks.slips import first_wrong, hint, same
 
 DONE = "It is right for moves, rows and networks that were made for this check."
 
@@ -45,21 +45,11 @@ def made(n: int, seed: int) -> NDArray[Any]:
     )
 
 
-def missing(
-    *,
-    q_update: Callable[..., Any] | None = None,
-    Replay: Callable[..., Any] | None = None,
-    off: Callable[..., Any] | None = None,
-    targets: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
-    if q_update is not None:
-        return _q_update(q_update)
-    if Replay is not None:
-        return _replay(Replay)
-    if targets is not None:
-        return _targets(reading(targets, "targets")) or (_off(reading(off, "off")) if off is not None else [])
-    return ["Give what you wrote by its name: `check('q-learning', q_update=q_update)`."]
+    judges = {"q_update": _q_update, "Replay": _replay, "targets": _targets, "off": _off}
+    ask = "Give what you wrote by its name: `check('q-learning', q_update=q_update)`."
+    return first_wrong(given, judges, ask, ["q_update", "Replay"])
 
 
 def _q_update(q_update: Callable[..., Any]) -> list[str]:
@@ -175,8 +165,6 @@ def _targets(targets: Callable[..., Any]) -> list[str]:
         frozen, rows = Fixed(seed), made(5, seed)
         paid, after, over = rows[:, 5], rows[:, 6:10], rows[:, 10]
         answer = targets(frozen, paid, after, over, gamma)
-        if answer is None:
-            return ["`targets` returns nothing: end it with `return`."]
         values = frozen.values(after)
         if np.shape(answer) != paid.shape:
             return [f"A target for each decision: shape {paid.shape}; got {np.shape(answer)}. Take `.max(1)`."]
@@ -209,8 +197,6 @@ def _off(off: Callable[..., Any]) -> list[str]:
     for n, seed, gamma in ((5, 3, 0.9), (7, 4, 0.5)):
         net, frozen, rows = Fixed(seed), Fixed(seed + 10), made(n, seed)
         answer = off(net, frozen, rows.copy(), gamma)
-        if answer is None:
-            return ["`off` returns nothing: end it with `return`."]
         if np.shape(answer) != ():
             return [f"It should be one number; got shape {np.shape(answer)}."]
         said = net.values(rows[:, :4])[np.arange(n), rows[:, 4].astype(int)]

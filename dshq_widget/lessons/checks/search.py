@@ -18,21 +18,16 @@ PLANS = np.array([[1] * 25, [0] * 25, [0, 1] * 12 + [0], [1, 1, 0] * 8 + [1]])
 GAINS = np.array([3.0, 1.0, 2.0, 5.0, 4.5, 0.0])
 
 
-def missing(
-    futures: Callable[..., Any] | None = None,
-    *,
-    weights: Callable[..., Any] | None = None,
-    effective: Callable[..., Any] | None = None,
-    resampled: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(futures: Any = None, **given: Any) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    given = {
-        "futures": (futures, _futures),
-        "weights": (weights, _weights),
-        "effective": (effective, _effective),
-        "resampled": (resampled, _resampled),
+    judges = {
+        "futures": (_futures, "`return` and what each plan was paid"),
+        "weights": (_weights, "`return` and the shares"),
+        "effective": (_effective, "`return` and the number"),
+        "resampled": (_resampled, None),
     }
-    return first_wrong(given, "Give the functions by their names, such as `check('search', futures=futures)`.")
+    ask = "Give the functions by their names, such as `check('search', futures=futures)`."
+    return first_wrong({"futures": futures, **given}, judges, ask)
 
 
 def cartpole() -> tuple[Snapshots, int]:
@@ -66,8 +61,6 @@ def _futures(futures: Callable[..., Any]) -> str | None:
         if type(error) is not LookupError:  # an index or a key of the answer's own
             raise
         return f"A state was used after it had been released: {error}"
-    if answer is None:
-        return "`futures` returns nothing: end it with `return` and what each plan was paid."
     answer = np.asarray(answer, float)
     if answer.shape != wanted.shape:
         return f"{len(PLANS)} plans are {len(PLANS)} numbers; got shape {answer.shape}."
@@ -104,8 +97,6 @@ def _futures(futures: Callable[..., Any]) -> str | None:
 
 def _weights(weights: Callable[..., Any]) -> str | None:
     answer = weights(GAINS.copy(), 1.0)
-    if answer is None:
-        return "`weights` returns nothing: end it with `return` and the shares."
     answer = np.asarray(answer, float)
     if answer.shape != GAINS.shape:
         return f"{len(GAINS)} gains are {len(GAINS)} weights; got shape {answer.shape}."
@@ -147,8 +138,6 @@ def softmax(gains: NDArray[Any], temperature: float) -> NDArray[Any]:
 def _effective(effective: Callable[..., Any]) -> str | None:
     for shares in (np.full(8, 1 / 8), np.eye(8)[2], softmax(GAINS, 1.0), np.array([0.5, 0.5, 0, 0])):
         answer, wanted = effective(shares.copy()), 1 / np.square(shares).sum()
-        if answer is None:
-            return "`effective` returns nothing: end it with `return` and the number."
         if np.shape(answer) != ():
             return f"`effective` gives one number; got shape {np.shape(answer)}."
         if abs(float(answer) - wanted) < 1e-6:

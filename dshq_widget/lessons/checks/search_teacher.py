@@ -15,14 +15,10 @@ CLOSE = 1e-6
 """How far one number may be off: single precision is fine."""
 
 
-def missing(
-    *,
-    target: Callable[..., Any] | None = None,
-    learned: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    given = {"target": (target, _target), "learned": (learned, _learned)}
-    return first_wrong(given, "Give both functions: `check('search-teacher', target=target, learned=learned)`.")
+    judges = {"target": (_target, "`return` and the number"), "learned": (_learned, "`return` and the new numbers")}
+    return first_wrong(given, judges, "Give both functions: `check('search-teacher', target=target, learned=learned)`.")
 
 
 def _target(target: Callable[..., Any]) -> str | None:
@@ -32,8 +28,6 @@ def _target(target: Callable[..., Any]) -> str | None:
         (np.array([0, 0]), np.array([0.5, 0.5])),
     ):
         answer, wanted = target(first.copy(), shares.copy()), shares[first == 1].sum()
-        if answer is None:
-            return "`target` returns nothing: end it with `return` and the number."
         if np.shape(answer) != ():
             return f"`target` gives one number, the weight behind action 1; got shape {np.shape(answer)}."
         if abs(float(answer) - wanted) < CLOSE:
@@ -54,8 +48,6 @@ def _learned(learned: Callable[..., Any]) -> str | None:
     seen, targets, w = rng.normal(size=(6, 4)), rng.random(6), np.array([0.3, -0.5, 0.1, 0.8])
     kept = w.copy()
     answer = learned(w, seen.copy(), targets.copy(), 0.5)
-    if answer is None:
-        return "`learned` returns nothing: end it with `return` and the new numbers."
     answer = np.asarray(answer, float)
     if answer.shape != (4,):
         return f"Four numbers go in and four come out; got shape {answer.shape}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,14 @@ def unlike(answer: Any, shape: tuple[int, ...], name: str) -> list[str]:
     return []
 
 
-class Changed(Exception):
-    """An answer writes into what it should only read. The message is the hint."""
+class Unjudged(Exception):
+    """An answer writes into what it should only read, or returns nothing. The message is the hint."""
 
 
-def reading(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The answer `name`, which gets copies of arrays, lists and dicts; raises Changed where it writes into one."""
+def reading(function: Callable[..., Any], name: str, end: str | None = None) -> Callable[..., Any]:
+    """The answer `name`, which gets copies of arrays, lists and dicts. Raises Unjudged where it writes into one, and
+    where it returns nothing, if something is to be returned at its `end`.
+    """
 
     def asked(*given: Any, **named: Any) -> Any:
         mine = [_copied(one) for one in given]
@@ -44,10 +46,12 @@ def reading(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         for place, (one, before) in enumerate(zip(mine, given, strict=True)):
             if not _alike(one, before):
                 what = _parameter(function, place)
-                raise Changed(
+                raise Unjudged(
                     f"`{name}` changes {what}, which the lesson still needs. Make a new array: `x = x - 1` instead of "
                     "`x -= 1`, and write into a copy only, `x.copy()`."
                 )
+        if answer is None and end is not None:
+            raise Unjudged(f"`{name}` returns nothing: end it with {end}.")
         return answer
 
     return asked
@@ -90,20 +94,24 @@ def runs_away(function: Callable[..., Any], *given: Any) -> bool:
             return True
 
 
-Judge = Callable[[Callable[..., Any]], str | None]
-"""What is wrong with a function; None if nothing is."""
+Judge = Callable[[Any], str | list[str] | None]
+"""What is wrong with a function; nothing if nothing is."""
+Judges = Mapping[str, Judge | tuple[Judge, str | None]]
+"""By the name of the function; with what it ends with, by default `return`. None: it may return nothing."""
 
 
-def first_wrong(given: Mapping[str, tuple[Callable[..., Any] | None, Judge]], ask: str) -> list[str]:
-    """What the functions that are given still get wrong, the first thing only; `ask` where none is given. They may not
-    change what they are given: raises Changed.
+def first_wrong(given: Mapping[str, Any], judges: Judges, ask: str, raw: Sequence[str] = ()) -> list[str]:
+    """What the functions that are `given` by name still get wrong, the first thing only; `ask` where none of `judges`
+    is. They may not change what they are given, but for those in `raw`. Raises Unjudged.
     """
-    asked = {name: (function, judge) for name, (function, judge) in given.items() if function is not None}
-    if not asked:
+    asked = [name for name in judges if given.get(name) is not None]
+    if not asked or given.keys() - judges.keys():
         return [ask]
-    for name, (function, judge) in asked.items():
+    for name in asked:
+        judge, function = judges[name], given[name]
+        judge, end = judge if isinstance(judge, tuple) else (judge, "`return`")
         if not callable(function):
             return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(reading(function, name)):
-            return [told]
+        if told := judge(function if name in raw else reading(function, name, end)):
+            return [told] if isinstance(told, str) else told
     return []

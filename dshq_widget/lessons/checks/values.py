@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.lessons.checks.slips import hint, reading, same
+from dshq_widget.lessons.checks.slips import first_wrong, hint, same
 
 DONE = "It is right on numbers and on a small maze that were made for this check."
 
@@ -34,23 +34,12 @@ def expected(values: NDArray[Any], gamma: float) -> NDArray[Any]:
     return (AFTER == TARGET) + gamma * values[AFTER]
 
 
-def missing(
-    *,
-    returns: Callable[..., Any] | None = None,
-    td_update: Callable[..., Any] | None = None,
-    bellman: Callable[..., Any] | None = None,
-    best_ways: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(**given: Any) -> list[str]:
     """What the answers to the four exercises lack, as far as they are given."""
-    if returns is not None:
-        return _returns(reading(returns, "returns"))
-    if td_update is not None:
-        return _td_update(td_update)
-    if bellman is not None:
-        return _bellman(reading(bellman, "bellman"))
-    if best_ways is not None:
-        return _best_ways(reading(best_ways, "best_ways"))
-    return ["Give what you wrote by its name: `check('values', returns=returns)`."]
+    judges = {"returns": _returns, "td_update": _td_update, "bellman": _bellman, "best_ways": _best_ways}
+    return first_wrong(
+        given, judges, "Give what you wrote by its name: `check('values', returns=returns)`.", ["td_update"]
+    )
 
 
 def _returns(returns: Callable[..., Any]) -> list[str]:
@@ -61,8 +50,6 @@ def _returns(returns: Callable[..., Any]) -> list[str]:
             f"The rewards of a walk are a tuple, and with one it ends with {type(error).__name__}: {error}. "
             "`np.array(rewards)` makes an array of it."
         ]
-    if answer is None:
-        return ["`returns` returns nothing: end it with `return`."]
     if np.shape(answer) != (len(REWARDS),):
         return [f"{len(REWARDS)} rewards have {len(REWARDS)} returns; got shape {np.shape(answer)}."]
     wanted, rewards = discounted(REWARDS, GAMMA), np.array(REWARDS)
@@ -135,8 +122,6 @@ def _td_update(td_update: Callable[..., Any]) -> list[str]:
 
 
 def _cells(answer: Any, name: str) -> list[str]:
-    if answer is None:
-        return [f"`{name}` returns nothing: end it with `return`."]
     if np.shape(answer) != VALUES.shape:
         return [f"`{name}` should give one number for each of {len(VALUES)} cells; got shape {np.shape(answer)}."]
     return []

@@ -25,25 +25,17 @@ TRUE = np.array(
 """A world that is linear, to be found again."""
 
 
-def missing(
-    inputs: Callable[..., Any] | None = None,
-    fit: Callable[..., Any] | None = None,
-    *,
-    dream: Callable[..., Any] | None = None,
-    standing: Callable[..., Any] | None = None,
-    plan: Callable[..., Any] | None = None,
-) -> list[str]:
+def missing(inputs: Any = None, fit: Any = None, **given: Any) -> list[str]:
     """What the functions that are given still get wrong, the first thing only."""
-    given = {
-        "inputs": (inputs, _inputs),
-        "fit": (fit, _fit),
-        "dream": (dream, _dream),
-        "standing": (standing, _standing),
-        "plan": (plan, _plan),
+    judges = {
+        "inputs": (_inputs, "`return` and the columns"),
+        "fit": (_fit, "`return` and the model"),
+        "dream": (_dream, "`return` and the path"),
+        "standing": (_standing, "`return` and a number for each future"),
+        "plan": (_plan, "`return` and the push"),
     }
-    return first_wrong(
-        given, "Give the functions by their names, such as `check('world-models', inputs=inputs, fit=fit)`."
-    )
+    ask = "Give the functions by their names, such as `check('world-models', inputs=inputs, fit=fit)`."
+    return first_wrong({"inputs": inputs, "fit": fit, **given}, judges, ask)
 
 
 def columns(seen: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
@@ -70,8 +62,6 @@ def dreamt(model: NDArray[Any], start: NDArray[Any], plans: NDArray[Any]) -> NDA
 def _inputs(inputs: Callable[..., Any]) -> str | None:
     seen, actions, _ = world(5)
     answer = inputs(seen.copy(), actions.copy())
-    if answer is None:
-        return "`inputs` returns nothing: end it with `return` and the columns."
     answer, wanted = np.asarray(answer, float), columns(seen, actions)
     if answer.shape != wanted.shape:
         return (
@@ -95,8 +85,6 @@ def _inputs(inputs: Callable[..., Any]) -> str | None:
 def _fit(fit: Callable[..., Any]) -> str | None:
     seen, actions, after = world(40)
     answer = fit(seen.copy(), actions.copy(), after.copy())
-    if answer is None:
-        return "`fit` returns nothing: end it with `return` and the model."
     if isinstance(answer, tuple):
         return "`np.linalg.lstsq` returns four things; the model is the first of them."
     answer = np.asarray(answer, float)
@@ -130,8 +118,6 @@ def _fit(fit: Callable[..., Any]) -> str | None:
 def _dream(dream: Callable[..., Any]) -> str | None:
     start, plans = np.array([0.1, -0.2, 0.3, 0.05]), np.random.default_rng(4).integers(2, size=(3, 6))
     answer = dream(TRUE.copy(), start, plans.copy())
-    if answer is None:
-        return "`dream` returns nothing: end it with `return` and the path."
     answer, wanted = np.asarray(answer, float), dreamt(TRUE, start, plans)
     if answer.shape == (3, 6, 4) and np.allclose(answer.swapaxes(0, 1), wanted):
         return "Right, but decisions come first: shape (decisions, futures, 4)."
@@ -167,8 +153,6 @@ def falls() -> tuple[NDArray[Any], NDArray[Any]]:
 def _standing(standing: Callable[..., Any]) -> str | None:
     path, wanted = falls()
     answer = standing(path.copy())
-    if answer is None:
-        return "`standing` returns nothing: end it with `return` and a number for each future."
     answer = np.asarray(answer, float)
     if answer.shape != wanted.shape:
         return f"Six dreams are six numbers; got shape {answer.shape}."
@@ -201,8 +185,6 @@ def _plan(plan: Callable[..., Any]) -> str | None:
     cases = ((np.array([0.0, 0.0, 0.3, 0.5]), 1), (np.array([0.0, 0.0, -0.3, -0.5]), 0))
     for observed, wanted in cases:
         found = [plan(TRUE, observed.copy(), rng) for _ in range(30)]
-        if any(answer is None for answer in found):
-            return "`plan` returns nothing: end it with `return` and the push."
         if any(np.shape(answer) != () or answer not in (0, 1) for answer in found):
             return f"A plan's answer is one push, 0 or 1; got {found[0]!r:.60}."
         right = sum(int(answer) == wanted for answer in found)
