@@ -1,15 +1,12 @@
 """Training that never waits for the game: a step at every interval, on whatever the buffer holds.
 
-`ContinuousTrainer` makes single steps for a run on a virtual clock (run.py), or runs by itself on a thread. Whoever
-plays reads `get_model_for_inference`: a finished version that nothing changes any more.
+`ContinuousTrainer` makes single steps for a run (run.py). Whoever plays reads `get_model_for_inference`: a finished
+version that nothing changes any more.
 """
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +23,6 @@ BASELINE_MEMORY = 0.01
 VALUE_COEF = 0.5
 """Weight of the reward head's squared error (assumed)."""
 
-log = logging.getLogger("dshq_widget")
-
 
 class Model(NamedTuple):
     """A version of the policy."""
@@ -39,24 +34,14 @@ class Model(NamedTuple):
 class ContinuousTrainer:
     """Trains on `buffer`; one step is one version. `settings` may be replaced between two steps."""
 
-    def __init__(
-        self,
-        buffer: ExperienceBuffer,
-        settings: GateSettings | None = None,
-        *,
-        seed: int = 0,
-        on_version: Callable[[Model], None] | None = None,
-    ) -> None:
-        self.buffer, self.settings, self.on_version = buffer, settings or GateSettings(), on_version
+    def __init__(self, buffer: ExperienceBuffer, settings: GateSettings | None = None, *, seed: int = 0) -> None:
+        self.buffer, self.settings = buffer, settings or GateSettings()
         self.seed, self.rng = seed, np.random.default_rng([seed, 0x57E9])
         network = GateNetwork.initial(seed, self.settings.network)
         self.adam, self.baseline = Adam(network.layout.size), 0.0
         self.action_rewards = ActionRewards(seed) if self.settings.action_rewards else None
-        self.skipped = self.failed = 0
+        self.skipped = 0
         self._model = Model(0, network)
-        self._thread: threading.Thread | None = None
-        self._end = threading.Event()
-        self._pause = threading.Event()
 
     def get_model_for_inference(self) -> Model:
         """The newest version. Nothing changes it, so no lock is held while it is used."""
@@ -101,7 +86,7 @@ class ContinuousTrainer:
             return {}
         self.baseline += BASELINE_MEMORY * (float(reward.mean()) - self.baseline)
         learned = GateNetwork(self.adam.step(network.flat, gradient, s.learning_rate * rate))
-        self._publish(Model(self._model.version + 1, learned))
+        self._model = Model(self._model.version + 1, learned)
         metrics = {
             "loss_policy": loss,
             "entropy": entropy,
@@ -131,62 +116,13 @@ class ContinuousTrainer:
         """Go on from other weights with a fresh optimiser, as the next version; predictions begin anew, too."""
         self.adam = Adam(network.layout.size)
         self.action_rewards = ActionRewards(self.seed) if self.settings.action_rewards else None
-        self._publish(Model(self._model.version + 1, network))
-
-    def _publish(self, model: Model) -> None:
-        self._model = model
-        if self.on_version:
-            self.on_version(model)
-
-    # ---- on a thread of its own
-
-    @property
-    def running(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread is not None and self._thread.is_alive()
-
-    def start(self) -> None:
-        """Make a step every `training_interval` seconds from now on. Raises RuntimeError if it runs already."""
-        if self.running:
-            raise RuntimeError("the trainer is running already: stop it first")
-        self._end.clear()
-        self._thread = threading.Thread(target=self._run, name="dshq-gate-trainer", daemon=True)
-        self._thread.start()
-
-    def pause(self) -> None:
-        """Make no steps until `resume`."""
-        self._pause.set()
-
-    def resume(self) -> None:
-        """Go on after `pause`."""
-        self._pause.clear()
-
-    def stop(self, timeout: float = 5.0) -> bool:
-        """End the thread after its step, within `timeout` seconds. Returns whether it has ended."""
-        self._end.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
-        return not self.running
-
-    def _run(self) -> None:
-        while not self._end.wait(self.settings.training_interval):
-            if self._pause.is_set():
-                continue
-            begin = time.monotonic()
-            try:
-                self.step()
-            except (Exception, SystemExit):  # the next step may work: the game goes on, and so does training
-                self.failed += 1
-                log.exception("a training step of the gate failed; training goes on")
-            took = time.monotonic() - begin
-            if took > self.settings.training_interval:
-                log.warning("a training step took %.2f s of %.2f s", took, self.settings.training_interval)
+        self._model = Model(self._model.version + 1, network)
 
     # ---- exact continuation
 
     def state(self) -> dict[str, np.ndarray]:
         """Optimiser, running mean and generator, for a checkpoint; the buffer has a state of its own."""
-        numbers = [self._model.version, self.adam.steps, self.skipped, self.failed]
+        numbers = [self._model.version, self.adam.steps, self.skipped, 0]  # files have four
         own = {
             "train.gate.adam": np.stack([self.adam.mean, self.adam.square]),
             "train.gate.numbers": np.array(numbers, np.int64),
@@ -203,7 +139,7 @@ class ContinuousTrainer:
         if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, size):
             return
         self.adam.mean, self.adam.square = (row.copy() for row in state["train.gate.adam"])
-        version, steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()
+        version, steps, self.skipped, _ = state["train.gate.numbers"].tolist()
         self.adam.steps = steps if self.adam.square.any() else 0  # fresh moments have no steps
         self._model = Model(version, self._model.network)
         self.baseline = float(state["train.gate.baseline"])

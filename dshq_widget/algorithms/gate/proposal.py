@@ -32,10 +32,8 @@ WAIT = 0
 """The drill's action that spawns nothing."""
 
 
-def propose(
-    network: GateNetwork, features: np.ndarray, rng: np.random.Generator | None = None, greedy: bool = False
-) -> list[Proposal]:
-    """One proposal per row of features f32 `[n, 28]`: drawn with `rng`, or the likeliest if `greedy`. Raises ValueError
+def propose(network: GateNetwork, features: np.ndarray, rng: np.random.Generator | None = None) -> list[Proposal]:
+    """One proposal per row of features f32 `[n, 28]`: drawn with `rng`, or without it the likeliest. Raises ValueError
     for features that are not finite.
     """
     if not np.isfinite(features).all():
@@ -44,7 +42,7 @@ def propose(
     heads = Heads.of(chunk_logits, type_logits)
     chunks, combat = heads.chunk, heads.combat
     n = len(chunks)
-    if greedy or rng is None:
+    if rng is None:
         chosen, fights = chunks.argmax(axis=1), combat >= 0.5
     else:
         cumulated = chunks.cumsum(axis=1)
