@@ -44,7 +44,6 @@ export const RECORDS = {
     "n_terms",
     "gamma",
     "gae_lambda",
-    "keep_terminal",
     "seed",
     "first_count",
     "scenes",

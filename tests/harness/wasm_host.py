@@ -136,7 +136,6 @@ class Host:
                 "n_terms": len(games.weights),
                 "gamma": np.float32(gamma),
                 "gae_lambda": np.float32(gae_lambda),
-                "keep_terminal": 1,
                 "seed": games.seed,
                 "first_count": games.count,
                 "scenes": self.put(games.scenes),

@@ -25,7 +25,7 @@ from dshq_kernels.play.rollout import (
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
-from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.toy_drills import Barred, Climb, Race
 
@@ -46,7 +46,7 @@ def start(drill, shares, games=96, hidden=(16,), seed=3, **options):
         seed=seed,
         **options,
     )
-    weights = initial_weights(network.layers, 1)
+    weights = PolicySpec(network.layers).untrained(1)
     weights += np.random.default_rng(2).standard_normal(weights.size).astype(np.float32) * 0.2
     return compiled, rollouts, Policy(network.layers, "tanh", weights)
 
@@ -60,7 +60,7 @@ def play(rollouts, policy, parts=1, **options):
     return samples, np.sum(stats, 0)
 
 
-def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
+def replay(compiled, rollouts, policy, tiles, samples):
     """Plays the recorded actions through the game's verbs; checks every sample; returns the game-side statistics."""
     game, spec = compiled.game(), compiled.spec
     sides = spec.sides
@@ -110,8 +110,7 @@ def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
         over, winner = game.status(tiles)
         for k, term in enumerate(spec.terms):
             if term.kind == "potential":
-                phi = after[:, :, k] if keep_terminal else np.where(over[:, None], 0, after[:, :, k])
-                reward[t] += term.weight * (GAMMA * phi - before[:, :, k])
+                reward[t] += term.weight * (GAMMA * after[:, :, k] - before[:, :, k])
             else:
                 reward[t] += term.weight * after[:, :, k]
         terminated[t], truncated[t] = over, ~over & (tiles["ticks"] >= spec.time_limit)
@@ -136,22 +135,22 @@ def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
 
 
 @pytest.mark.parametrize(
-    ("drill", "shares", "games", "keep_terminal"),
+    ("drill", "shares", "games"),
     [
-        (Race, {"self": 1}, 96, True),
-        (Race, {"self": 0.4, "walker": 0.2, "random": 0.2, "idle": 0.2}, 160, False),
-        (Race, {"walker": 0.5, "random": 0.5}, 112, True),
-        (Climb, {"self": 1}, 48, True),
-        (Barred, {"self": 1}, 96, True),
-        (Barred, {"self": 0.4, "random": 0.6}, 112, True),
+        (Race, {"self": 1}, 96),
+        (Race, {"self": 0.4, "walker": 0.2, "random": 0.2, "idle": 0.2}, 160),
+        (Race, {"walker": 0.5, "random": 0.5}, 112),
+        (Climb, {"self": 1}, 48),
+        (Barred, {"self": 1}, 96),
+        (Barred, {"self": 0.4, "random": 0.6}, 112),
     ],
 )
-def test_every_sample_is_what_the_rules_say(drill, shares, games, keep_terminal):
+def test_every_sample_is_what_the_rules_say(drill, shares, games):
     compiled, rollouts, policy = start(drill, shares, games)
     for _ in range(2):
         tiles = rollouts.tiles.copy()
-        samples, stats = play(rollouts, policy, keep_terminal=keep_terminal)
-        ended = replay(compiled, rollouts, policy, tiles, samples, keep_terminal)
+        samples, stats = play(rollouts, policy)
+        ended = replay(compiled, rollouts, policy, tiles, samples)
         assert np.array_equal(tiles, rollouts.tiles)
         assert np.array_equal(stats[[EPISODES, WINS_0, WINS_1, DRAWS]], ended)
 

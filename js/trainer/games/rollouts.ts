@@ -145,7 +145,6 @@ export class Rollouts implements Games {
       weights: this.weights.at,
       potential: this.potential.at,
       n_terms: terms.length,
-      keep_terminal: 1,
       seed: this.seed,
       scene_words: tileWords,
       running: this.running.at,

@@ -52,7 +52,6 @@ def play(at):
         carray(pointer(r.potential), r.n_terms, np.bool_),
         f32(r.gamma),
         f32(r.gae_lambda),
-        r.keep_terminal != 0,
         r.seed,
         r.first_count,
         carray(pointer(r.scenes), (r.n_scenes, r.scene_words), u32),

@@ -107,20 +107,16 @@ def forget(memories, rows, lane):
 
 
 @compiled
-def weighted_reward(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
+def weighted_reward(before, after, weights, potential, gamma, reward, term_sums):
     """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by
     address.
 
-    A potential's term is gamma phi(s') - phi(s) (Ng, Harada and Russell, 1999); phi of a terminated state counts as 0
-    unless `keep_terminal`.
+    A potential's term is gamma phi(s') - phi(s) (Ng, Harada and Russell, 1999); that of a terminated state stays, too.
     """
     total = splat(0.0)
-    ended = load_u32(terminated) != 0
     for k in range(weights.size):
         value = load(after + k * 64)
         if potential[k]:
-            if not keep_terminal:
-                value = select(ended, 0.0, value)
             value = gamma * value - load(before + k * 64)
         value = value * weights[k]
         store(term_sums + k * 64, load(term_sums + k * 64) + value)
@@ -146,7 +142,6 @@ def play(
     potential,
     gamma,
     gae_lambda,
-    keep_terminal,
     seed,
     first_count,
     scenes,
@@ -299,11 +294,9 @@ def play(
                 weighted_reward(
                     before + term_at,
                     after + term_at,
-                    status + d * 128,
                     weights,
                     potential,
                     gamma,
-                    keep_terminal,
                     reward + row,
                     term_sums,
                 )

@@ -18,7 +18,7 @@ SAMPLES = "obs action log_prob value advantage returns mask begins states"
 FORWARD = record(f"{NETWORK} x x_other allowed other_allowed memory other_memory keep scratch result")
 ROLLOUT = record(
     f"{GAME} groups n_groups opponents length {NETWORK} policies policy_bytes weights potential n_terms gamma "
-    f"gae_lambda keep_terminal seed first_count scenes n_scenes scene_words scene_share running memories {SAMPLES} "
+    f"gae_lambda seed first_count scenes n_scenes scene_words scene_share running memories {SAMPLES} "
     "first_unit stats scratch"
 )
 UPDATE = record(

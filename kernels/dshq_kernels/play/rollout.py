@@ -296,7 +296,6 @@ class Rollouts:
         *,
         gamma: float,
         gae_lambda: float,
-        keep_terminal: bool = True,
         policies: np.ndarray | None = None,
         part: int = 0,
     ) -> None:
@@ -326,7 +325,6 @@ class Rollouts:
             self.potential,
             np.float32(gamma),
             np.float32(gae_lambda),
-            keep_terminal,
             self.seed,
             self.count,
             self.scenes,

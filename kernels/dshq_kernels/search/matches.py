@@ -35,15 +35,13 @@ def play_searched_matches(
     searching: Searching,
     *,
     seed: int,
-    threads: int = 1,
-    scene: np.ndarray | None = None,
 ) -> tuple[Matches, np.ndarray]:
     """As `rollout.play_matches`, from the same starts; also the trace of all searches (particles.py). In the searches
     the second player plays the other side, too. The first player must be a policy.
     """
     if first.kind > POLICY or first.blob is None:
         raise ValueError("only a policy can search")
-    tiles, side_of, pick = match_starts(game, spec, games, seed, scene)
+    tiles, side_of, pick = match_starts(game, spec, games, seed)
     sides, count = spec.sides, len(side_of)
     rival = second.blob is not None
     search = Search(
@@ -54,7 +52,6 @@ def play_searched_matches(
         count,
         searching.how.particles,
         searching.how.depth,
-        threads=threads,
         other_layers=second.layers if rival else (),
     )
     params = pack(make_plan(first.layers), first.blob)

@@ -36,14 +36,11 @@ class Network(NamedTuple):
 
 
 class Rewards(NamedTuple):
-    """What particles are paid: weight and kind of each term, the discount of potentials, and whether a terminal state
-    keeps its potential.
-    """
+    """What particles are paid: weight and kind of each term, and the discount of potentials."""
 
     weights: np.ndarray
     potential: np.ndarray
     gamma: np.float32
-    keep_terminal: bool
 
 
 class How(NamedTuple):

@@ -361,11 +361,9 @@ def _step(game, rewards, side, memory, k):
     weighted_reward(
         before + own,
         after + own,
-        status,
         rewards.weights,
         rewards.potential,
         rewards.gamma,
-        rewards.keep_terminal,
         memory.reward + k * 64,
         memory.sums,
     )

@@ -155,7 +155,6 @@ class Search:
         sides: np.ndarray | None = None,
         others: Others | None = None,
         active: np.ndarray | None = None,
-        keep_terminal: bool = True,
     ) -> None:
         """Search in the games of `tiles`, and write the action of the side that searches into them.
 
@@ -174,7 +173,7 @@ class Search:
         others = others or Others(np.full(n, RANDOM, np.int64))
         active = np.ones((n, LANES), np.uint8) if active is None else np.ascontiguousarray(active, np.uint8)
         network = self._network(params, others)
-        rewards = Rewards(np.asarray(weights, np.float32), self.potential, np.float32(gamma), keep_terminal)
+        rewards = Rewards(np.asarray(weights, np.float32), self.potential, np.float32(gamma))
 
         def work(part: int) -> None:
             search_tiles(
