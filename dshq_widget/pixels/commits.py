@@ -14,7 +14,7 @@ EVENTS = 4
 
 class CommitManager:
     """Steps are counted from 0 for ever. The actor calls `mark_written(t)` after step t is enqueued; whoever reads
-    calls `wait_for_commit(t)` on its own stream first, and reads no step after `safe_max_t()`.
+    calls `wait_for_commit(t)` on its own stream first, and reads no step after `committed_t - margin`.
     """
 
     def __init__(self, stride: int = 8, margin: int = 16, device: str | torch.device = "cpu"):
@@ -53,10 +53,6 @@ class CommitManager:
         self.write_t, self.committed_t = total - 1, total // self.stride * self.stride - 1
         if self._events and self.committed_t >= 0:
             self._event(self.committed_t).record(torch.cuda.current_stream())
-
-    def safe_max_t(self) -> int:
-        """The newest step that may be read; below 0 where there is none yet."""
-        return self.committed_t - self.margin
 
     def _event(self, t: int) -> Any:
         return self._events[t // self.stride % EVENTS]

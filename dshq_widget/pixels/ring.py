@@ -71,14 +71,11 @@ class ReplayRing:
         is_first: Tensor,
         continues: Tensor,
         episode_id: Tensor,
-        t: int | None = None,
     ) -> int:
         """Everything of the next step but its frames, each `[num_envs]` on the ring's device. -> the step's number.
 
-        Raises ValueError for another step than the next one, or another shape, type or device.
+        Raises ValueError for another shape, type or device.
         """
-        if t is not None and t != self.total:
-            raise ValueError(f"steps are pushed in turn: expected {self.total}, got {t}")
         given = (action, reward, is_first, continues, episode_id)
         for (name, row), value in zip(self.rows.items(), given, strict=True):
             if value.shape != (self.num_envs,) or value.dtype != row.dtype or value.device != row.device:
@@ -129,20 +126,10 @@ class ReplayRing:
                 step, game = (int(k) for k in bad.nonzero()[0])
                 raise ValueError(f"{what}: broken near step {self.first_t + step} of game {game}")
 
-    def assert_alignment(self, nbytes: int = ALIGNMENT) -> None:
-        """Raises ValueError where the frames do not begin at a multiple of `nbytes`."""
-        if self.obs.data_ptr() % nbytes:
-            raise ValueError(f"expected frames at a multiple of {nbytes} bytes, got {self.obs.data_ptr():#x}")
-
-    def assert_no_actor_overtakes(self, start: int, length: int) -> None:
-        """Raises ValueError where the window of `length` steps from `start` is no longer whole: what was read of it
-        may be two steps at once.
-        """
-        if start < self.first_t or start + length > self.total:
-            raise ValueError(
-                f"steps {start} to {start + length - 1} were overwritten or not written: "
-                f"the ring holds {self.first_t} to {self.total - 1}"
-            )
+    def assert_alignment(self) -> None:
+        """Raises ValueError where the frames do not begin at a multiple of `ALIGNMENT` bytes."""
+        if self.obs.data_ptr() % ALIGNMENT:
+            raise ValueError(f"expected frames at a multiple of {ALIGNMENT} bytes, got {self.obs.data_ptr():#x}")
 
 
 class ReplayRingCUDA(ReplayRing):

@@ -235,8 +235,3 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     q, r = np.linalg.qr(rng.standard_normal(tall))
     q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
     return q if shape == tall else q.T
-
-
-def initial_weights(layers: Sequence[int], seed: int, separate: bool = False) -> np.ndarray:
-    """Fresh flat weights from a seed."""
-    return PolicySpec(tuple(layers), separate=separate).untrained(seed)

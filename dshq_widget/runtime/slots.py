@@ -51,7 +51,6 @@ SEQUENCES = 128
 SLOTS = 320
 N_SLOTS = 3
 HEAD_FLOATS = LINE // 4  # floats of a slot before the weights
-HEAD_WORDS = LINE // 8
 ATTEMPTS = 8
 
 

@@ -115,12 +115,6 @@ class Child:
         return run.process.pid if run else None
 
     @property
-    def beat_age(self) -> float:
-        """Seconds since the last sign of life of its process; 0 while there is none."""
-        run = self._run
-        return time.monotonic() - run.last_beat if run else 0.0
-
-    @property
     def progress(self) -> int:
         """How often its main loop has polled, as of the last beat."""
         run = self._run

@@ -23,7 +23,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.exploration import EntropyGuard
 from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.schedule import FINAL_RATE
-from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.samples import METRICS, SPEC, make_samples
 
@@ -422,18 +422,18 @@ def test_schedules_run_on_agent_steps():
 
 
 def test_initial_weights_are_orthogonal():
-    for matrix, bias in SPEC.split(initial_weights(SPEC.layers, 3))[:-1]:
+    for matrix, bias in SPEC.split(PolicySpec(SPEC.layers).untrained(3))[:-1]:
         gram = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
         assert np.allclose(gram, 2 * np.eye(len(gram)), atol=1e-5)
         assert not bias.any()
-    policy = Policy(SPEC.layers, SPEC.activation, initial_weights(SPEC.layers, 3))
+    policy = Policy(SPEC.layers, SPEC.activation, PolicySpec(SPEC.layers).untrained(3))
     assert policy.probabilities(np.ones((1, 28))).max() < 0.05
-    assert np.array_equal(initial_weights(SPEC.layers, 3), policy.weights)
+    assert np.array_equal(PolicySpec(SPEC.layers).untrained(3), policy.weights)
 
 
 def test_policy_acts_as_its_probabilities_say():
     spec = PolicySpec((3, 5))
-    policy = Policy(spec.layers, spec.activation, initial_weights(spec.layers, 0) * 100)
+    policy = Policy(spec.layers, spec.activation, PolicySpec(spec.layers).untrained(0) * 100)
     obs = np.array([0.3, -0.2, 0.5], np.float32)
     drawn = policy.act(np.tile(obs, (40_000, 1)), np.random.default_rng(0))
     assert np.allclose(np.bincount(drawn, minlength=4) / 40_000, policy.probabilities(obs), atol=0.01)

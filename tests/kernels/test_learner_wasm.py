@@ -15,7 +15,7 @@ from dshq_widget.algorithms.ppo.learners.learner import sequences
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.binpack import BinPack
-from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec
 from tests.harness.wasm_host import SAMPLES, Host, fuses
 
 CLOSE = 1e-5
@@ -39,7 +39,7 @@ NUMBERS = {
 def network(spec, memory=0):
     """Layers, plan and padded weights of a network that is not at its beginning."""
     shape = PolicySpec.for_drill(spec, (64, 64), memory=memory)
-    weights = initial_weights(shape.layers, 1)
+    weights = PolicySpec(shape.layers).untrained(1)
     weights += np.random.default_rng(2).standard_normal(weights.size).astype(np.float32) * 0.2
     plan = make_plan(shape.layers)
     return shape.layers, plan, pack(plan, weights)

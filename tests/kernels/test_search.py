@@ -9,11 +9,11 @@ from dshq_kernels.network.mlp import ACTIVATIONS, pack
 from dshq_kernels.search.searcher import Others, Search, how
 from dshq_kernels.search.weights import noise_key
 from dshq_widget.env.batch import Batch
-from dshq_widget.env.snapshot_search import search, temperature_for
 from dshq_widget.env.snapshots import Snapshots
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.search_drills import Chain, Dice, OneChoice
+from tests.harness.snapshot_search import search, temperature_for
 
 
 def constant_policy(spec, logits, value=0.0):

@@ -10,11 +10,11 @@ from dshq_widget.drills.ball import Ball
 from dshq_widget.learning.league import champion, league
 from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint
-from dshq_widget.policy.network import PolicySpec, initial_weights
+from dshq_widget.policy.network import PolicySpec
 
 BALL = compile_drill(Ball)
 SPEC = PolicySpec((BALL.spec.n_obs, 16, BALL.spec.n_actions + 1))
-LATEST, CROWNED = initial_weights(SPEC.layers, 1), initial_weights(SPEC.layers, 2)
+LATEST, CROWNED = PolicySpec(SPEC.layers).untrained(1), PolicySpec(SPEC.layers).untrained(2)
 
 
 @pytest.fixture

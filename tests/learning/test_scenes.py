@@ -27,7 +27,7 @@ def small_rollouts(seed: int = 0) -> tuple[Rollouts, Samples, np.ndarray]:
     config = TrainConfig.from_values({"num_envs": 64, "rollout_length": 64, "hidden_sizes": (16,)})
     rollouts = make_rollouts(BALL, config, 64, seed, 1)
     layers = PolicySpec.for_config(SPEC, config).layers
-    params = pack(rollouts.plan, network.initial_weights(layers, 0, False))
+    params = pack(rollouts.plan, network.PolicySpec(tuple(layers)).untrained(0))
     return rollouts, Samples.new(rollouts.units, SPEC.n_obs), params
 
 
@@ -170,7 +170,7 @@ def test_a_rehearsal_measures_each_scene():
     assert not rehearsal.due
     rehearsal.take(np.stack([parse(SPEC, OPEN_GOAL), parse(SPEC, OWN_GOAL)]))
     assert rehearsal.due
-    rows = rehearsal.play(network.initial_weights(spec.layers, 0, False), 5)
+    rows = rehearsal.play(network.PolicySpec(tuple(spec.layers)).untrained(0), 5)
     assert [row["share"] for row in rows] == [1.0, 0.0] and {row["version"] for row in rows} == {5}
     assert not rehearsal.due and MATCHES == 128
 

@@ -31,7 +31,7 @@ runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installe
 def trained_like(layers, seed=0) -> np.ndarray:
     """Weights as far from their beginning as training brings them."""
     rng = np.random.default_rng(seed)
-    weights = policies.initial_weights(layers, seed)
+    weights = policies.PolicySpec(tuple(layers)).untrained(seed)
     return (weights + rng.normal(0, 0.3, weights.shape)).astype(np.float32)
 
 

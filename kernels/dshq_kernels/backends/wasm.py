@@ -32,7 +32,6 @@ from dshq_kernels.simd.kept import SOURCES
 DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
 """Addresses: the constants of a drill's module, those of the learner's, and the end of the stack, which grows down to
 64 KiB. The memory from there on is the host's to divide."""
-STACK_BOTTOM = 1 << 16
 
 QUIET = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 """numba tries thousands of types for a call and writes an error for each that does not fit, in colours where `colorama`

@@ -249,12 +249,6 @@ def to_f32(typingctx, a):
 
 
 @intrinsic
-def to_u32(typingctx, a):
-    """f32x16 of whole numbers as u32x16 (two's complement), by value."""
-    return u32x16(a), lambda context, builder, sig, args: builder.fptosi(args[0], _V_U32)
-
-
-@intrinsic
 def bits_to_f32(typingctx, a):
     """u32x16 read as IEEE 754 bits."""
     return f32x16(a), lambda context, builder, sig, args: builder.bitcast(args[0], _V_F32)

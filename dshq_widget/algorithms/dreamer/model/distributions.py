@@ -18,20 +18,15 @@ UNIMIX = 0.01
 """Share of the uniform distribution in every categorical one (DreamerV3: latents and actor)."""
 
 
-def symlog(x: Tensor) -> Tensor:
-    """sign(x) ln(1 + |x|)."""
-    return x.sign() * x.abs().log1p()
-
-
 def symexp(x: Tensor) -> Tensor:
-    """The inverse: sign(x) (e^|x| - 1)."""
+    """sign(x) (e^|x| - 1)."""
     return x.sign() * x.abs().expm1()
 
 
-def bins(device: torch.device | str = "cpu") -> Tensor:
+def bins() -> Tensor:
     """f32 `[255]`, rising and symmetric to the last bit; the middle one is 0."""
     half = symexp(torch.linspace(-LARGEST, 0, BINS // 2 + 1, dtype=torch.float64))
-    return torch.cat([half, -half[:-1].flip(0)]).float().to(device)
+    return torch.cat([half, -half[:-1].flip(0)]).float()
 
 
 def two_hot(x: Tensor, places: Tensor) -> Tensor:
@@ -58,9 +53,9 @@ def two_hot_loss(logits: Tensor, x: Tensor, places: Tensor) -> Tensor:
     return -(two_hot(x, places) * logits.log_softmax(-1)).sum(-1)
 
 
-def mixed(logits: Tensor, share: float = UNIMIX) -> Tensor:
-    """Log probabilities `[..., classes]` with a share of the uniform distribution."""
-    return (logits.softmax(-1) * (1 - share) + share / logits.shape[-1]).log()
+def mixed(logits: Tensor) -> Tensor:
+    """Log probabilities `[..., classes]` with the share `UNIMIX` of the uniform distribution."""
+    return (logits.softmax(-1) * (1 - UNIMIX) + UNIMIX / logits.shape[-1]).log()
 
 
 def drawn(log_probs: Tensor, uniform: Tensor) -> Tensor:
