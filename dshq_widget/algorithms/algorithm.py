@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.supervisor import Child, Exit
 
 Message = Mapping[str, Any]
+OnMessage = Callable[[Any, Message], None]
+OnExit = Callable[[Any, "Exit"], None]
+"""How a run reports on its learner, as `Start` says."""
 
 
 class Processes(Protocol):
@@ -55,8 +58,8 @@ class Start(Protocol):
         config: TrainConfig,
         weights: SharedBlock,
         job: Mapping[str, Any],
-        on_message: Callable[[Any, Message], None],
-        on_exit: Callable[[Any, Exit], None],
+        on_message: OnMessage,
+        on_exit: OnExit,
     ) -> Processes: ...
 
 
@@ -82,12 +85,7 @@ def one_process(
         )
 
     def start(
-        drill: Game,
-        config: TrainConfig,
-        weights: SharedBlock,
-        job: Mapping[str, Any],
-        on_message: Callable[[Any, Message], None],
-        on_exit: Callable[[Any, Exit], None],
+        drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
     ) -> Processes:
         needs()
         return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads(config, job))
@@ -326,8 +324,8 @@ class OneProcess:
         config: TrainConfig,
         weights: SharedBlock,
         job: Mapping[str, Any],
-        on_message: Callable[[Any, Message], None],
-        on_exit: Callable[[Any, Exit], None],
+        on_message: OnMessage,
+        on_exit: OnExit,
         threads: int = 1,
         **how: Any,
     ) -> None:

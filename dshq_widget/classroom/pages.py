@@ -9,9 +9,8 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tornado import httputil, web
 
@@ -22,7 +21,6 @@ from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, commitment
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 
-T = TypeVar("T")
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "static"
 MOST_NAMES = 2000
@@ -279,7 +277,9 @@ class Student(Page):
 
 
 class Teach(Page):
-    """The instructor's page: open and close rounds, withdraw an entry, create accounts, play again."""
+    """The instructor's page: open and close rounds, withdraw an entry, create accounts, play again. What changes the
+    database does so in a thread: it may have to wait for another writer, or write thousands of rows.
+    """
 
     @web.authenticated
     def get(self, deed: str = "") -> None:
@@ -306,10 +306,6 @@ class Teach(Page):
         }
         await deeds[deed]()
 
-    async def change(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Change the database in a thread: it may have to wait for another writer, or write thousands of rows."""
-        return await asyncio.to_thread(work, *arguments)
-
     async def open(self) -> None:
         """Open a round."""
         name = self.get_body_argument("drill", "")
@@ -319,7 +315,7 @@ class Teach(Page):
         publish = self.get_body_argument("publish", "") == "yes"
         title = self.get_body_argument("title", "")
         how = (title, name, drill.rules_hash, anchors, blocks, publish)
-        number = await self.change(self.store.open_round, *how)
+        number = await asyncio.to_thread(self.store.open_round, *how)
         self.redirect(self.url(f"round/{number}"))
 
     def chosen(self, drill: str) -> list[str]:
@@ -331,20 +327,20 @@ class Teach(Page):
         found = self.store.round(self.number("round", 1, 10**9 - 1))
         rounds.check_rules(found)
         anchors = rounds.anchors_of(found.drill, json.loads(found.anchors))
-        await self.change(self.store.close_round, found.id, anchors)
+        await asyncio.to_thread(self.store.close_round, found.id, anchors)
         self.redirect(self.url(f"round/{found.id}"))
 
     async def again(self) -> None:
         """Play a closed round again, as a new one with new seeds."""
         found = self.store.round(self.number("round", 1, 10**9 - 1))
         rounds.check_rules(found, self.store.entries(found.id))
-        number = await self.change(self.store.rerun, found.id)
+        number = await asyncio.to_thread(self.store.rerun, found.id)
         self.redirect(self.url(f"round/{number}"))
 
     async def withdraw(self) -> None:
         """Take an entry out of a round."""
         number = self.number("round", 1, 10**9 - 1)
-        await self.change(self.store.withdraw, number, self.get_body_argument("name", ""))
+        await asyncio.to_thread(self.store.withdraw, number, self.get_body_argument("name", ""))
         self.redirect(self.url(f"round/{number}"))
 
     async def students(self) -> None:
@@ -353,7 +349,7 @@ class Teach(Page):
         if not 1 <= len(names) <= MOST_NAMES:
             raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
         instructor = self.get_body_argument("instructor", "") == "yes"
-        tokens = await self.change(self.store.issue_tokens, names, instructor)
+        tokens = await asyncio.to_thread(self.store.issue_tokens, names, instructor)
         self.show(tokens=list(tokens.items()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -63,17 +64,17 @@ def waits_for_fire(env: gym.Env) -> bool:
 class Staying(gym.Wrapper):
     """Turns `sys.exit` of an environment into an error: a process of Gymnasium's would end and leave no reason."""
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **how: Any) -> Any:
         """See `gymnasium.Env.reset`."""
-        try:
-            return self.env.reset(seed=seed, options=options)
-        except SystemExit as error:
-            raise RuntimeError(f"SystemExit: {error}") from error
+        return self._stayed(self.env.reset, **how)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> Any:
         """See `gymnasium.Env.step`."""
+        obs, reward, *ends = self._stayed(self.env.step, action)
+        return obs, float(reward), *ends
+
+    def _stayed(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
         try:
-            obs, reward, terminated, truncated, info = self.env.step(action)
+            return call(*given, **named)
         except SystemExit as error:
             raise RuntimeError(f"SystemExit: {error}") from error
-        return obs, float(reward), terminated, truncated, info

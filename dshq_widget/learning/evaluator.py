@@ -22,13 +22,14 @@ MOST_SHARE = 0.1
 """Largest share of time for evaluation (assumed): after a long one, the next one comes later."""
 
 
-class Evaluator:
-    """Measures how good a policy is: `metrics`, by the flat names of contract/metrics.py."""
+class Judge:
+    """What the evaluators of drills have in common (parts.py): `metrics`, by the flat names of contract/metrics.py, and
+    pauses that grow with what an evaluation took.
+    """
 
-    def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
-        self.drill, self.spec, self.seed = drill, spec, seed
+    def __init__(self, drill: CompiledDrill, seed: int) -> None:
+        self.drill, self.seed = drill, seed
         self.alone = drill.spec.sides == 1
-        self.names = [] if self.alone else [*drill.spec.baselines[:1], "random"]
         self.metrics: dict[str, float] = {}
         self.episodes = 0
         self._took = 0.0  # seconds
@@ -41,6 +42,20 @@ class Evaluator:
     def pause(self, config: TrainConfig) -> float:
         """Seconds from the end of an evaluation to the next."""
         return max(config.evaluate_seconds, self._took / MOST_SHARE)
+
+    def played(self, begin: float) -> None:
+        """An evaluation that began at `begin`, of time.monotonic(), is over."""
+        self._took = time.monotonic() - begin
+        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
+
+
+class Evaluator(Judge):
+    """Plays the network alone."""
+
+    def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
+        super().__init__(drill, seed)
+        self.spec = spec
+        self.names = [] if self.alone else [*drill.spec.baselines[:1], "random"]
 
     def warm_up(self, weights: np.ndarray) -> None:
         """Compile everything; the results are not counted."""
@@ -68,8 +83,7 @@ class Evaluator:
             self._smooth("win_rate_ema" if scripted else "win_rate_random", result["win_rate"])
             self._smooth("win_share" if scripted else "win_share_random", result["win_share"])
             self.episodes += MATCHES
-        self._took = time.monotonic() - begin
-        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
+        self.played(begin)
 
     def _smooth(self, name: str, value: float) -> None:
         self.metrics[name] = value if name not in self.metrics else (1 - EMA) * self.metrics[name] + EMA * value

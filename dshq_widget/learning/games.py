@@ -13,7 +13,7 @@ from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.opponents import Opponents, TakesOpponents, slot_count
-from dshq_widget.learning.parts import Experience, Source
+from dshq_widget.learning.parts import Experience, SimpleSource, Source
 from dshq_widget.learning.scene_evaluation import TakesScenes
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.learning.worker import make_rollouts
@@ -31,13 +31,12 @@ class Games(Source, TakesOpponents, TakesScenes, Protocol):
     """A source whose games have opponents, and may begin from scenes."""
 
 
-class OwnGames:
+class OwnGames(SimpleSource):
     """The games played in this process, on `threads` threads."""
 
     parts = 1
     resident = False
     """Whether the games are on the learner's device."""
-    memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
@@ -46,7 +45,6 @@ class OwnGames:
         self.opponents = Opponents(self.rollouts.plan, slot_count(config, drill.spec))
         self.drill, self.threads = drill, threads
         self.pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-play")
-        self.dropped = 0
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
@@ -81,9 +79,6 @@ class OwnGames:
     def practise(self, scenes: np.ndarray) -> None:
         """Start a share of the new games from one of `scenes`, u32 `[n, words]`, from now on."""
         self.rollouts.practise(scenes)
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: every rollout is played with the newest weights."""
 
     def mend(self, samples: Samples) -> None:
         """Restart the games whose samples are not finite."""

@@ -32,10 +32,13 @@ class Experience:
     age: float = 0.0
     """`lag` in rollouts of all games: less where a version is made from a part of the games."""
 
+    decisions: int | None = None
+    """Of learning sides; None: sixteen for each unit."""
+
     @property
     def agent_steps(self) -> int:
         """Number of decisions of learning sides."""
-        return len(self.units) * 16
+        return len(self.units) * 16 if self.decisions is None else self.decisions
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,30 @@ class Source(Protocol):
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what `state` returned."""
         ...
+
+
+class SimpleSource:
+    """What most sources have in common (`Source`): nothing is dropped, nothing waits, and nothing is saved."""
+
+    @property
+    def dropped(self) -> int:
+        return 0
+
+    @property
+    def memory_mb(self) -> float:
+        return 0.0
+
+    def mend(self, samples: Any) -> None:
+        """Nothing has to be restarted here, or whoever plays does it."""
+
+    def forget_before(self, version: int) -> None:
+        """Every rollout is played with the newest weights, or what older ones played is learned from, too."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """A continuation begins new games."""
 
 
 class Evaluator(Protocol):

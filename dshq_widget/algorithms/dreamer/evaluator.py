@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from dshq_widget.algorithms.dreamer.actor import Choose
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
-from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import seeds
-from dshq_widget.learning.evaluator import MOST_SHARE
+from dshq_widget.learning.evaluator import Judge
 from dshq_widget.policy.evaluate import summary, wilson
 
 EPISODES = 64
@@ -67,25 +66,14 @@ def by_chance(n_actions: int, games: int, seed: int) -> Choose:
     return lambda frames, is_first: torch.from_numpy(rng.integers(0, n_actions, games))
 
 
-class DreamerEvaluator:
+class DreamerEvaluator(Judge):
     """One side: the mean return, and once that of random play. Two sides: matches with the first baseline and with
     random play.
     """
 
     def __init__(self, drill: CompiledDrill, dreamer: Dreamer, seed: int) -> None:
-        self.drill, self.dreamer, self.seed = drill, dreamer, seed
-        self.alone = drill.spec.sides == 1
-        self.metrics: dict[str, float] = {}
-        self.episodes = 0
-        self._took = 0.0
-
-    @property
-    def solved(self) -> bool:
-        return self.metrics.get("solved", 0) == 1
-
-    def pause(self, config: TrainConfig) -> float:
-        """Seconds from the end of an evaluation to the next."""
-        return max(config.evaluate_seconds, self._took / MOST_SHARE)
+        super().__init__(drill, seed)
+        self.dreamer = dreamer
 
     def play(self, blob: np.ndarray) -> None:
         """One round with the learner's present weights; `blob` is the stand-in for the page."""
@@ -108,8 +96,7 @@ class DreamerEvaluator:
                 self.metrics["win_rate_ema" if scripted else "win_rate_random"] = won["win_rate"]
                 self.metrics["win_share" if scripted else "win_share_random"] = won["win_share"]
                 self.episodes += EPISODES
-        self._took = time.monotonic() - begin
-        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
+        self.played(begin)
 
     def _play(self, opponent: str, seed: int) -> Played:
         policy = by_policy(self.dreamer, EPISODES, seed)

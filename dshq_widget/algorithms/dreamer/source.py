@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from dshq_widget.algorithms.dreamer.model.tensors import continue_chance, from_a
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import fingerprint, seeds
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.telemetry.report import merge
 
 MEMORY, SAMPLING, COUNTS = "train.dreamer.player.", "train.dreamer.sampling", "train.dreamer.counts"
@@ -26,23 +25,10 @@ MOST_ROWS = 16
 """Rows played before the run looks for commands again (assumed)."""
 
 
-@dataclass
-class Sequences(Experience):
-    """`samples` are sequences to learn from, `[T, B, ...]` by name; `decisions` were made since the last ones."""
-
-    decisions: int = 0
-
-    @property
-    def agent_steps(self) -> int:
-        return self.decisions
-
-
-class DreamerGames:
+class DreamerGames(SimpleSource):
     """Plays rows until, at the replay ratio, a batch is due. Actor and learner take turns, so a run with the same seed
     is the same run.
     """
-
-    dropped, memory_mb = 0, 0.0
 
     def __init__(
         self, actor: Actor, player: Player, settings: DreamerSettings, seed: int, warn: Callable[[str], None]
@@ -56,8 +42,8 @@ class DreamerGames:
         """Of the rows since the last batch, as the actor returned them."""
         self._decisions = 0
 
-    def next(self, learner: object, config: TrainConfig, version: int) -> Sequences | None:
-        """The next batch; None after `MOST_ROWS` rows if none is due yet."""
+    def next(self, learner: object, config: TrainConfig, version: int) -> Experience | None:
+        """The next batch, `[T, B, ...]` by name, and the decisions since; None after `MOST_ROWS` rows without one."""
         with self.actor.turn():
             found = self._due()
         return None if found is None else self._handed(found)
@@ -86,10 +72,10 @@ class DreamerGames:
         stats = merge(self.actor.on_host(self._stats or [self.actor.games.stats()]))
         return stats, self._decisions + int(stats[STATS.index("agent_steps")])
 
-    def _handed(self, found: dict[str, torch.Tensor]) -> Sequences:
+    def _handed(self, found: dict[str, torch.Tensor]) -> Experience:
         steps = self.settings.batch * self.settings.sequence
         stats, decisions = self._sums()
-        handed = Sequences(found, np.zeros(0, np.int64), stats, decisions=decisions)
+        handed = Experience(found, np.zeros(0, np.int64), stats, decisions=decisions)
         self._stats, self._decisions = [], 0
         self.due -= steps
         self.replayed += steps
@@ -106,12 +92,6 @@ class DreamerGames:
     def _begin_anew(self, why: str) -> None:
         self.actor.begin_anew()
         self._warn(f"{why}, and the games begin anew")
-
-    def mend(self, samples: object) -> None:
-        """Does nothing: a batch that was not finite is drawn again with others."""
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: all that was played is learned from."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Ring, games, the player's memory and every generator, for an exact continuation."""

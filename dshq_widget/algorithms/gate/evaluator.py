@@ -11,29 +11,20 @@ from dshq_widget.algorithms.gate.gate import SimulationGate, sends
 from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.algorithms.gate.proposal import WAIT, propose
 from dshq_widget.algorithms.gate.territories import Territories
-from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import seeds
-from dshq_widget.learning.evaluator import MOST_SHARE
+from dshq_widget.learning.evaluator import Judge
 
 EPISODES = 32
 """Episodes per evaluation (assumed); 1,280 decisions."""
 
 
-class GateEvaluator:
+class GateEvaluator(Judge):
     """Plays without an exploration bonus, with the gate's present settings."""
 
-    solved = False
-
     def __init__(self, drill: CompiledDrill, gate: SimulationGate, seed: int) -> None:
-        self.drill, self.gate, self.seed = drill, gate, seed
-        self.metrics: dict[str, float] = {}
-        self.episodes = 0
-        self._took = 0.0
-
-    def pause(self, config: TrainConfig) -> float:
-        """Seconds from the end of an evaluation to the next."""
-        return max(config.evaluate_seconds, self._took / MOST_SHARE)
+        super().__init__(drill, seed)
+        self.gate = gate
 
     def play(self, blob: np.ndarray) -> None:
         """One round."""
@@ -41,12 +32,8 @@ class GateEvaluator:
         network, seed = GateNetwork.from_blob(blob), seeds.apart(self.seed, seeds.EVALUATION, self.episodes)
         returns = play_gated(self.drill, network, self.gate, EPISODES, seed=seed).returns
         self.episodes += EPISODES
-        self._took = time.monotonic() - begin
-        self.metrics = {
-            "evaluated_return": float(returns.mean()),
-            "episodes": self.episodes,
-            "duration_ms": 1000 * self._took,
-        }
+        self.metrics["evaluated_return"] = float(returns.mean())
+        self.played(begin)
 
 
 class Played(NamedTuple):

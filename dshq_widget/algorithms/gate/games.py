@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import fingerprint
 from dshq_widget.learning.generator import pack_generator, unpack_generator
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.telemetry.report import merge
 
 LONGEST_WAIT = 0.05
@@ -31,19 +30,11 @@ LONGEST_WAIT = 0.05
 class Due(Experience):
     """A training step is due: `samples` are the decisions to learn from, or None for a sample of the buffer."""
 
-    decisions: int = 0
 
-    @property
-    def agent_steps(self) -> int:
-        return self.decisions
-
-
-class GateGames:
+class GateGames(SimpleSource):
     """A source of training steps: one every `training_interval`, and a decision in every territory every 15 s of the
     same clock. `on_decision(decision)` hears of each, `warn(sentence)` when the buffer begins empty.
     """
-
-    dropped, memory_mb = 0, 0.0
 
     def __init__(
         self,
@@ -153,12 +144,6 @@ class GateGames:
         """Judge by other settings from now on; what is stored is judged anew by them."""
         self.gate.settings = settings
         self.buffer.rejudge(self.gate.judge)
-
-    def mend(self, samples: Any) -> None:
-        """Does nothing: what is not finite never enters the buffer."""
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: decisions of older versions are learned from, too."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Games, buffer, clock and generator, for an exact continuation."""

@@ -32,7 +32,7 @@ from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
 from dshq_widget.gyms.wrappers import Staying
 from dshq_widget.learning import seeds
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import made
 from dshq_widget.runtime.process import ORPHANED
@@ -172,7 +172,7 @@ def unlink_semaphores() -> None:
             finalizer()
 
 
-class GymGames:
+class GymGames(SimpleSource):
     """`config.num_envs` environments and their current episodes, of which none is that of an earlier start: `version`
     is the one that the run goes on from. Raises GymError if one fails.
     """
@@ -184,7 +184,6 @@ class GymGames:
         self.vector = make_vector(environment, config, apart)
         self.rng = np.random.default_rng([config.seed, 0x67796D, version])
         self.episodes = Episodes.judged_by(environment.spec.target)
-        self.dropped = 0
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
         obs, infos = self._call("reset", seed=seeds.apart(config.seed, version) >> 1 if version else config.seed)
@@ -309,24 +308,11 @@ class GymGames:
         """End the environments and their processes."""
         self.vector.close()
 
-    def forget_before(self, version: int) -> None:
-        """Nothing waits here: every rollout is played with the newest weights."""
-
-    def mend(self, samples: Any) -> None:
-        """Does nothing: `next` raises for observations that are not finite."""
-
     @property
     def memory_mb(self) -> float:
         """Memory of the environments' processes."""
         pids = [process.pid for process in multiprocessing.active_children()]
         return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Empty: the environments' states cannot be saved; a continuation starts new episodes."""
-        return {}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Does nothing: there is no state."""
 
 
 def _units(values: NDArray[Any]) -> NDArray[Any]:

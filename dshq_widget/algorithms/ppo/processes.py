@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import traceback
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Message, OneProcess, OnExit, OnMessage, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.contract.game_spec import Game
@@ -74,9 +73,9 @@ class DrillProcesses:
         drill: CompiledDrill,
         config: TrainConfig,
         weights: SharedBlock,
-        job: Mapping[str, Any],
-        on_message: Callable[[DrillProcesses, Message], None],
-        on_exit: Callable[[DrillProcesses, Exit], None],
+        job: Message,
+        on_message: OnMessage,
+        on_exit: OnExit,
     ) -> None:
         self._drill, self._config, self._weights, self._job = drill, config, weights, job
         self._on_message, self._on_exit = on_message, on_exit
@@ -246,12 +245,7 @@ def prepare_processes(drill: Game, config: TrainConfig) -> None:
 
 
 def start_processes(
-    drill: Game,
-    config: TrainConfig,
-    weights: SharedBlock,
-    job: Mapping[str, Any],
-    on_message: Callable[[Any, Message], None],
-    on_exit: Callable[[Any, Exit], None],
+    drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
 ) -> Processes:
     """A learner with rollout workers for a drill; for an environment one learner, which steps it itself. Raises
     RuntimeError with one sentence for a device or a package that is missing.

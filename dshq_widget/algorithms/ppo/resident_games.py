@@ -16,19 +16,18 @@ from dshq_widget.gpu.device import DEVICES
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
 from dshq_widget.learning.opponents import opponent_shares
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 
 
-class ResidentGames:
+class ResidentGames(SimpleSource):
     """The games of one learner, on its device; see `games.OwnGames`."""
 
     parts = 1
     resident = True
-    memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
         """Raises numba's error if it cannot use the GPU: check `gpu.device.why_no_rules` first."""
-        self.drill, self.dropped = drill, 0
+        self.drill = drill
         self.play = Play(
             make_games(drill, config.num_envs, learner.device),
             learner,
@@ -56,9 +55,6 @@ class ResidentGames:
     def practise(self, scenes: np.ndarray) -> None:
         """Start a share of the new games from one of `scenes`, u32 `[n, words]`, from now on."""
         self._scenes = scenes
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: every rollout is played with the newest weights."""
 
     def mend(self, samples: object) -> None:
         """Restart the games whose samples are not finite."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.games import Player
 from dshq_widget.learning.opponents import OpponentSlots
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.worker import chunk_fields, make_rollouts, tiles_among
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
@@ -23,7 +23,7 @@ STALE_ROLLOUTS = 4
 """
 
 
-class RingGames:
+class RingGames(SimpleSource):
     """The games played by rollout processes: one lane each, taken in turn; `pool` carries earlier policies to them."""
 
     resident = False
@@ -63,16 +63,6 @@ class RingGames:
 
     def practise(self, scenes: np.ndarray) -> None:
         """Does nothing: the kernel sends scenes to the workers itself."""
-
-    def mend(self, samples: Samples) -> None:
-        """Does nothing: each worker restarts its own games."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Empty: the games are in other processes, and a continuation restarts them."""
-        return {}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Does nothing: there is no state."""
 
     @property
     def memory_mb(self) -> float:

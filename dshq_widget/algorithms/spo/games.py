@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +37,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import fingerprint
 from dshq_widget.learning.masks import mask_bits
 from dshq_widget.learning.opponents import Opponents, opponent_shares, slot_count
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.policy.network import PolicySpec
 
 
@@ -60,24 +59,12 @@ class Player(Protocol):
         ...
 
 
-@dataclass
-class Played(Experience):
-    """New decisions in the replay; `samples` is the replay."""
-
-    decisions: int = 0
-    """Of all games."""
-
-    @property
-    def agent_steps(self) -> int:
-        return self.decisions
-
-
-class SearchedGames:
+class SearchedGames(SimpleSource):
     """`num_envs` games that continue from rollout to rollout; one side searches and learns. `warn(sentence)` hears when
     the replay begins empty.
     """
 
-    parts, dropped, memory_mb = 1, 0, 0.0
+    parts = 1
 
     def __init__(
         self,
@@ -139,8 +126,8 @@ class SearchedGames:
             fraction=min(1.0, s.root_exploration_dirichlet_fraction + player.noise),
         )
 
-    def next(self, learner: Player, config: TrainConfig, version: int) -> Played:
-        """Play one rollout, or as many as it takes until there is a sequence to learn from."""
+    def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
+        """Play one rollout, or as many as it takes until there is a sequence to learn from; `samples` is the replay."""
         self._forget_other_than(self.made_with(config))
         weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner)
         policies = self.policies.params
@@ -153,7 +140,7 @@ class SearchedGames:
         made = (self.replay.decisions - begun) * len(self.tiles) * LANES
         stats[AGENT_STEPS] = made
         self.seconds += time.monotonic() - began
-        return Played(self.replay, np.zeros(0, np.int64), stats, decisions=made)
+        return Experience(self.replay, np.zeros(0, np.int64), stats, decisions=made)
 
     def made_with(self, config: TrainConfig) -> fingerprint.Fingerprint:
         """The fingerprint of now. A search's returns, which say what the policy learns, have a discount of
@@ -238,9 +225,6 @@ class SearchedGames:
         self.replay.clear()
         self.running[:] = 0
         self.game.reset(self.tiles, np.ones((len(self.tiles), LANES), np.uint8))
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: decisions of older versions are learned from, too."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Games, replay and counters, for an exact continuation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dshq_widget.algorithms.ppo.ring_games import STALE_ROLLOUTS
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.games import Player
-from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.telemetry.report import merge
 
 AHEAD = 2
@@ -32,14 +32,15 @@ FETCH_SECONDS = 10.0
 """Longest wait for a rollout that Ray says is here."""
 
 
-class ClusterGames:
+class ClusterGames(SimpleSource):
     """The games played by the members of a crew."""
 
     parts = 1
     resident = False
+    dropped = 0
 
     def __init__(self, ray: Any, drill: CompiledDrill, crew: Crew, config: TrainConfig) -> None:
-        self.crew, self.dropped = crew, 0
+        self.crew = crew
         self._ray, self._sizes = ray, Samples.sizes(drill.spec, config.memory, config.rollout_length)
         self._oldest = 0
         self._weights: tuple[int, Any] = (-1, None)  # the version that was put last, and its reference
@@ -168,13 +169,3 @@ class ClusterGames:
         self._oldest = version
         self.dropped += len(self._taken)
         self._taken = []
-
-    def mend(self, samples: Samples) -> None:
-        """Does nothing: each player restarts its own games."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Empty: the games are on other machines, and a continuation restarts them."""
-        return {}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Does nothing: there is no state."""

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
 
-from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Message, OneProcess, OnExit, OnMessage, Processes
 from dshq_widget.algorithms.ppo.cluster import requirements
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gpu.device import check_device
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.supervisor import Exit
 
 LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
 
 
 def start(
-    drill: Game,
-    config: TrainConfig,
-    weights: SharedBlock,
-    job: Mapping[str, Any],
-    on_message: Callable[[Any, Message], None],
-    on_exit: Callable[[Any, Exit], None],
+    drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
 ) -> Processes:
     """A learner whose rollouts are played on a cluster (`algorithm.Start`). Raises RuntimeError with one sentence for a
     device, a package or a token that is missing.

@@ -23,7 +23,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.opposition import opposition
-from dshq_widget.learning.parts import Experience, Progress
+from dshq_widget.learning.parts import Experience, Progress, SimpleSource
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
@@ -79,10 +79,10 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
     leave()
 
 
-class LeadingGames:
+class LeadingGames(SimpleSource):
     """The games of rank 0, and those of the others as far as counts and steps go; see `ResidentGames`."""
 
-    parts, resident, dropped, memory_mb = 1, True, 0, 0.0
+    parts, resident = 1, True
 
     def __init__(self, own: ResidentGames, orders: Orders) -> None:
         self.own, self.orders = own, orders
@@ -103,9 +103,6 @@ class LeadingGames:
         """See `ResidentGames.practise`."""
         self.orders.give("SCENES", scenes=scenes)
         self.own.practise(scenes)
-
-    def forget_before(self, version: int) -> None:
-        """Does nothing: every rollout is played with the newest weights."""
 
     def mend(self, samples: object) -> None:
         """See `ResidentGames.mend`."""
