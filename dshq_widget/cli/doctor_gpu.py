@@ -32,12 +32,11 @@ def version(name: str) -> str:
         return ""
 
 
-def gpu() -> tuple[str, bool, str, str]:
-    """Name, whether it is well, what there is, and what to do about it."""
+def gpu() -> tuple[bool, str, str]:
+    """Whether it is well, what there is, and what to do about it."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return (
-            "GPU",
             True,
             "none found",
             "The built-in drills do not need a GPU. The CUDA code plays and learns from tens of thousands of games at "
@@ -52,10 +51,10 @@ def gpu() -> tuple[str, bool, str, str]:
     )
     name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
     if run.returncode:
-        return "GPU", False, name, "The driver does not respond: run `nvidia-smi` for details."
+        return False, name, "The driver does not respond: run `nvidia-smi` for details."
     cpu_build = "+cpu" in version("torch")
     missing = CUDA_TORCH if cpu_build else _kernels()
-    return "GPU", True, name, " ".join(filter(None, (missing, *UNPROVEN)))
+    return True, name, " ".join(filter(None, (missing, *UNPROVEN)))
 
 
 def _kernels() -> str:

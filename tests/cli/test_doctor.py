@@ -23,21 +23,21 @@ def nvidia(monkeypatch):
 
 def test_without_one_it_says_what_it_would_add(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda tool: None)
-    name, ok, value, advice = doctor_gpu.gpu()
-    assert (name, ok, value) == ("GPU", True, "none found")
+    ok, value, advice = doctor_gpu.gpu()
+    assert (ok, value) == (True, "none found")
     assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/howto/gpu.md" in advice
 
 
 def test_a_driver_that_fails_is_said(nvidia):
     nvidia(9, "")
-    _, ok, value, advice = doctor_gpu.gpu()
+    ok, value, advice = doctor_gpu.gpu()
     assert not ok and value == "nvidia-smi fails" and "driver" in advice
 
 
 def test_a_cpu_build_of_torch_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
     monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0+cpu")
-    _, ok, value, advice = doctor_gpu.gpu()
+    ok, value, advice = doctor_gpu.gpu()
     assert ok and value == "NVIDIA H200, 143771 MiB" and "CPU build" in advice and "torch==2.13.0" in advice
 
 
@@ -47,7 +47,7 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
     monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
     monkeypatch.setattr(cuda, "is_available", lambda: False)
-    advice = doctor_gpu.gpu()[3]
+    advice = doctor_gpu.gpu()[2]
     assert "numba cannot use it (numba finds no CUDA device)" in advice and "dshq-widget[gpu]" in advice
     monkeypatch.setattr(cuda, "is_available", lambda: True)
 
@@ -55,12 +55,12 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
         raise ImportError("libNVVM cannot be found\nmore")
 
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", no_compiler)
-    advice = doctor_gpu.gpu()[3]
+    advice = doctor_gpu.gpu()[2]
     assert "numba cannot use it (libNVVM cannot be found)" in advice and "\n" not in advice
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
     for there, said in ((None, "Triton is missing"), (object(), "")):
         monkeypatch.setattr(importlib.util, "find_spec", lambda _, there=there: there)
-        assert doctor_gpu.gpu()[3] == " ".join(filter(None, (doctor_gpu._kernels(), *doctor_gpu.UNPROVEN)))
+        assert doctor_gpu.gpu()[2] == " ".join(filter(None, (doctor_gpu._kernels(), *doctor_gpu.UNPROVEN)))
         assert doctor_gpu._kernels().startswith(said) and bool(doctor_gpu._kernels()) == bool(said)
 
 
@@ -68,7 +68,7 @@ def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
     monkeypatch.setattr(doctor_gpu, "_kernels", lambda: "")
     monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
-    advice = doctor_gpu.gpu()[3]
+    advice = doctor_gpu.gpu()[2]
     assert advice.count("never") == len(doctor_gpu.UNPROVEN) == 7
     assert all(word in advice for word in ("simulator", "interpreter", "graphs", "Frames", "NCCL"))
 
@@ -86,22 +86,22 @@ def test_a_check_that_fails_is_a_finding():
     def check():
         raise OSError(5, "no\nsuch thing")
 
-    name, ok, value, advice = doctor._tried("shared memory", check)
-    assert (name, ok, value) == ("shared memory", False, "OSError: [Errno 5] no such thing") and advice
+    ok, value, advice = doctor._tried(check)
+    assert (ok, value) == (False, "OSError: [Errno 5] no such thing") and advice
 
 
 @pytest.mark.parametrize(("system", "said"), [("win32", "Windows"), ("darwin", "macOS"), ("linux", "Linux")])
 def test_a_system_on_which_nobody_has_run_it_says_so(system, said, monkeypatch):
     monkeypatch.setattr(doctor.sys, "platform", system)
     monkeypatch.setattr(doctor.platform, "system", lambda: "Linux")
-    _, ok, value, advice = doctor._system()
+    ok, value, advice = doctor._system()
     assert ok and value.startswith(said) and ("Nobody has run this" in advice) == (system != "linux")
 
 
 def test_a_busy_machine_is_named_and_versions_have_a_range(monkeypatch):
     for share, busy in ((10.0, False), (95.0, True)):
         monkeypatch.setattr(doctor.psutil, "cpu_percent", lambda _, share=share: share)
-        assert bool(doctor._load()[3]) == busy
+        assert bool(doctor._load()[2]) == busy
     monkeypatch.setattr(doctor, "_version", lambda _: "0.99.1")
-    assert doctor._package("numba")[1] and "untried" in doctor._package("numba")[3]
-    assert "tried up to" in doctor._python()[2]
+    assert doctor._package("numba")[0] and "untried" in doctor._package("numba")[2]
+    assert "tried up to" in doctor._python()[1]
