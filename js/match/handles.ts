@@ -35,7 +35,8 @@ export class Body {
     return this.words[3]![this.at]!;
   }
 
-  put(x: number, y: number, vx: number, vy: number): void {
-    [x, y, vx, vy].forEach((value, k) => (this.words[k]![this.at] = value));
+  /** Its velocity stays where none is given. */
+  put(...motion: [x: number, y: number, vx?: number, vy?: number]): void {
+    motion.forEach((value, k) => (this.words[k]![this.at] = value!));
   }
 }

@@ -172,11 +172,7 @@ export function sample(probabilities: Float32Array | Float64Array, u: number): n
 export function marginals(probabilities: Float32Array, sizes: readonly number[]): number[][] {
   const rows = sizes.map((size) => new Array<number>(size).fill(0));
   probabilities.forEach((p, action) => {
-    let rest = action;
-    for (let c = sizes.length - 1; c >= 0; c--) {
-      rows[c]![rest % sizes[c]!]! += p;
-      rest = Math.floor(rest / sizes[c]!);
-    }
+    for (const [c, option] of optionsOf(action, sizes).entries()) rows[c]![option]! += p;
   });
   return rows;
 }

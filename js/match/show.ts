@@ -48,8 +48,8 @@ export class Show {
   changes = 0; // counts everything that may change the picture while paused
 
   actionRepeat: number;
+  speed: number = SHOW_DEFAULTS.speed;
 
-  private rate: number = SHOW_DEFAULTS.speed;
   private credit = 0; // ticks owed by the clock
   private steps = 0; // ticks since the page began to draw this show
   private phase = 0; // ticks done of the present decision
@@ -92,10 +92,6 @@ export class Show {
     return this.deciders.version;
   }
 
-  get speed(): number {
-    return this.rate;
-  }
-
   /** On its way to the next goal. */
   get skipping(): boolean {
     return this.skip > 0;
@@ -123,7 +119,7 @@ export class Show {
     this.stepOn();
     if (!this.playing && !this.skipping) return;
     const wasSkipping = this.skipping;
-    const rate = wasSkipping ? SKIP_SPEED : this.rate;
+    const rate = wasSkipping ? SKIP_SPEED : this.speed;
     this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * rate * this.spec.tick_rate;
     const due = Math.floor(this.credit);
     const start = this.now();
@@ -221,7 +217,7 @@ export class Show {
     if (!(speed >= SPEEDS[0] && speed <= SPEEDS[SPEEDS.length - 1]!)) {
       throw new Error(`Speed ${speed} is not offered: choose one of ${SPEEDS.join(", ")}.`);
     }
-    this.rate = speed;
+    this.speed = speed;
   }
 
   // ---- who plays

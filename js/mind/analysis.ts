@@ -4,6 +4,7 @@
  */
 
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
+import { Body } from "../match/handles";
 import { Observer } from "../match/observer";
 import { marginals, optionsOf, type Policy } from "../match/policy";
 import type { Game, GameState } from "../match/rules";
@@ -112,26 +113,10 @@ export class PolicyAnalysis {
   }
 }
 
-type Words = Float32Array | Int32Array | Uint32Array;
-
-/** The field that holds one coordinate of a handle. Throws an Error where the drill has none of that name. */
-function coordinate(state: GameState, name: string, handle: Handle): Words {
-  const words = (state as unknown as Record<string, Words | undefined>)[name];
-  if (!words) throw new Error(`The drill has no state field "${name}". Correct its \`drag\` handle "${handle.name}".`);
-  return words;
-}
-
 /** Where a handle is, in world units. */
 export function position(state: GameState, handle: Handle): [x: number, y: number] {
-  const at = handle.index ?? 0;
-  return [coordinate(state, handle.x, handle)[at]!, coordinate(state, handle.y, handle)[at]!];
-}
-
-/** Puts a handle somewhere; its velocity stays. */
-export function moveTo(state: GameState, handle: Handle, x: number, y: number): void {
-  const at = handle.index ?? 0;
-  coordinate(state, handle.x, handle)[at] = x;
-  coordinate(state, handle.y, handle)[at] = y;
+  const { x, y } = new Body(state, handle);
+  return [x, y];
 }
 
 /** The side whose player is nearest to the ball; -1 where nobody, or one alone, could have it. */

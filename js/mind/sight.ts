@@ -4,11 +4,12 @@
  * says how. What the drill cuts off at the end of its scale has no derivative, and no line.
  */
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";
+import { Body } from "../match/handles";
 import type { Show } from "../match/show";
 import { type Sight, sightsOf } from "../match/sights";
 import type { Look } from "../renderer/palette";
 import { putShape, TAG_ASPECT } from "../renderer/scene";
-import { moveTo, position, sideOf } from "./analysis";
+import { position, sideOf } from "./analysis";
 
 const STEP = 0.01; // world units, of the derivative
 const CLOSE = 0.02; // to a rotation
@@ -33,8 +34,9 @@ export class PlayerSight {
     if (!own) return count;
     const [x, y] = position(state, own);
     new Uint8Array(this.copy.buffer).set(new Uint8Array(state.buffer));
+    const body = new Body(this.copy, own);
     this.seen.forEach((seen, k) => {
-      moveTo(this.copy, own, x + (k === 1 ? STEP : 0), y + (k === 2 ? STEP : 0));
+      body.put(x + (k === 1 ? STEP : 0), y + (k === 2 ? STEP : 0));
       game.observe(this.copy, side, seen);
     });
     const [width, colour] = [spec.world[2] - spec.world[0], look.index("line")];

@@ -4,9 +4,10 @@
  */
 
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";
+import { Body } from "../match/handles";
 import type { Policy } from "../match/policy";
 import type { Game, GameState } from "../match/rules";
-import { moveTo, type PolicyAnalysis } from "./analysis";
+import type { PolicyAnalysis } from "./analysis";
 
 export const COLUMNS = 24;
 export const ROWS = 16;
@@ -52,10 +53,11 @@ export class ValueMap {
   fill(rows: number): boolean {
     const handle = this.mind.spec.drag[0];
     if (!this.busy || !this.policy || !handle) return false;
+    const body = new Body(this.copy, handle);
     for (const end = Math.min(this.row + rows, ROWS); this.row < end; this.row++) {
       for (let column = 0; column < COLUMNS; column++) {
         const [x, y] = centre(this.area, column, this.row);
-        moveTo(this.copy, handle, x, y);
+        body.put(x, y);
         this.next[this.row * COLUMNS + column] = this.mind.value(this.policy, this.copy, 0);
       }
     }

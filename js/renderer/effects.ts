@@ -3,6 +3,7 @@
  * and a wash of colour at a goal. Looks only at the drill's `drag` handles, never writes to the state, and is drawn as shapes.
  */
 import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS, type ShowEvent } from "../contract/protocol";
+import { Body } from "../match/handles";
 import { Random } from "../match/random";
 import type { Look } from "./palette";
 import { putShape, type Wash } from "./scene";
@@ -29,8 +30,6 @@ export interface Match {
   held(handle: number): boolean;
 }
 
-type Words = Float32Array | Int32Array | Uint32Array;
-
 type ParticleKind = "spark" | "ring" | "puff" | "confetti";
 
 interface Particle {
@@ -48,43 +47,21 @@ interface Particle {
 }
 
 /** One thing that moves: where it was, tick by tick. */
-class Mover {
+class Mover extends Body {
   readonly isBall: boolean;
   readonly paint: string;
-  vx = 0;
-  vy = 0;
+  lastVx = 0; // a tick ago
+  lastVy = 0;
   dashing = 0; // seconds left
   filled = 0; // how many ticks of the trail are known
   private head = 0;
   private readonly xs = new Float32Array(TRAIL_TICKS);
   private readonly ys = new Float32Array(TRAIL_TICKS);
-  private readonly at: number;
-  private readonly words: { x: Words; y: Words; vx: Words; vy: Words };
 
   constructor(match: Match, handle: Handle) {
-    this.at = handle.index ?? 0;
+    super(match.state, handle);
     this.isBall = handle.kind === "ball";
-    this.paint = this.isBall ? "ball" : `player${this.at}`;
-    const { x, y, vx, vy } = handle;
-    const field = (name: string): Words => {
-      const words = (match.state as unknown as Record<string, Words | undefined>)[name];
-      if (!words) throw new Error(`The drill has no state field "${name}". Correct its \`drag\` handle "${handle.name}".`);
-      return words;
-    };
-    this.words = { x: field(x), y: field(y), vx: field(vx), vy: field(vy) };
-  }
-
-  get x(): number {
-    return this.words.x[this.at]!;
-  }
-  get y(): number {
-    return this.words.y[this.at]!;
-  }
-  get nowVx(): number {
-    return this.words.vx[this.at]!;
-  }
-  get nowVy(): number {
-    return this.words.vy[this.at]!;
+    this.paint = this.isBall ? "ball" : `player${handle.index ?? 0}`;
   }
 
   /** How far it came since the last remember(). */
@@ -96,8 +73,8 @@ class Mover {
     this.head = (this.head + 1) % TRAIL_TICKS;
     this.xs[this.head] = this.x;
     this.ys[this.head] = this.y;
-    this.vx = this.nowVx;
-    this.vy = this.nowVy;
+    this.lastVx = this.vx;
+    this.lastVy = this.vy;
     this.filled = Math.min(this.filled + 1, TRAIL_TICKS);
   }
 
@@ -153,13 +130,13 @@ export class Effects {
   }
 
   private look(mover: Mover): void {
-    const [dx, dy] = [mover.nowVx - mover.vx, mover.nowVy - mover.vy];
+    const [dx, dy] = [mover.vx - mover.lastVx, mover.vy - mover.lastVy];
     const jump = Math.hypot(dx, dy) / this.width;
     if (mover.isBall) {
       if (jump > KICK) this.strike(mover, dx, dy, Math.min(1, jump / (4 * KICK)));
       return;
     }
-    const rise = (Math.hypot(mover.nowVx, mover.nowVy) - Math.hypot(mover.vx, mover.vy)) / this.width;
+    const rise = (Math.hypot(mover.vx, mover.vy) - Math.hypot(mover.lastVx, mover.lastVy)) / this.width;
     if (rise > DASH) {
       mover.dashing = DASH_SECONDS;
       this.emit("ring", mover.paint, mover.x, mover.y, 0, 0, 0.05 * this.width, 0.35);
@@ -168,7 +145,7 @@ export class Effects {
       mover.dashing -= 1 / this.match.spec.tick_rate;
       const [u, v] = [this.rng.next() - 0.5, this.rng.next() - 0.5];
       const spread = 0.03 * this.width;
-      this.emit("puff", mover.paint, mover.x + u * spread, mover.y + v * spread, -0.12 * mover.nowVx, -0.12 * mover.nowVy, 0.02 * this.width, 0.4);
+      this.emit("puff", mover.paint, mover.x + u * spread, mover.y + v * spread, -0.12 * mover.vx, -0.12 * mover.vy, 0.02 * this.width, 0.4);
     }
   }
 

@@ -8,30 +8,11 @@ import type { Field } from "./scene";
 const ZOOM = 4; // pixels per cell along each side
 const STEPS = 255; // shades
 const STRONGEST: Record<Theme, number> = { light: 0.76, dark: 0.72 }; // opacity at the end of the scale
-/** Red, green, blue from weak to strong; mind.css draws the legend in the same colours. */
-const SHADES: Record<Theme, { good: Shade; bad: Shade }> = {
-  light: {
-    good: [
-      [126, 180, 248],
-      [18, 86, 200],
-    ],
-    bad: [
-      [255, 196, 112],
-      [224, 88, 0],
-    ],
-  },
-  dark: {
-    good: [
-      [58, 110, 196],
-      [96, 172, 255],
-    ],
-    bad: [
-      [176, 96, 32],
-      [255, 160, 64],
-    ],
-  },
+/** Red, green, blue of weak, then of strong; mind.css draws the legend in the same colours. */
+const SHADES: Record<Theme, Record<"good" | "bad", readonly number[]>> = {
+  light: { good: [126, 180, 248, 18, 86, 200], bad: [255, 196, 112, 224, 88, 0] },
+  dark: { good: [58, 110, 196, 96, 172, 255], bad: [176, 96, 32, 255, 160, 64] },
 };
-type Shade = readonly [weak: readonly number[], strong: readonly number[]];
 
 export class FieldImage implements Field {
   readonly width: number;
@@ -91,8 +72,8 @@ function colours(theme: Theme): Uint8ClampedArray {
   for (let step = 0; step <= STEPS; step++) {
     const share = (2 * step) / STEPS - 1;
     const force = Math.abs(share);
-    const [weak, strong] = share > 0 ? good : bad;
-    for (let k = 0; k < 3; k++) table[4 * step + k] = weak[k]! + (strong[k]! - weak[k]!) * force;
+    const shade = share > 0 ? good : bad;
+    for (let k = 0; k < 3; k++) table[4 * step + k] = shade[k]! + (shade[3 + k]! - shade[k]!) * force;
     table[4 * step + 3] = 255 * STRONGEST[theme] * force ** 0.8;
   }
   return table;

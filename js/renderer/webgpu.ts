@@ -154,21 +154,11 @@ export class WebGpuRenderer implements Renderer {
   private writeFrame({ world, look, tags }: Picture): void {
     const { width, height } = this.canvas;
     const { scale, left, top } = place(world, width, height);
-    const frame = this.frame;
-    frame[0] = (2 * scale) / width;
-    frame[1] = (2 * scale) / height;
-    frame[2] = (2 * left) / width - 1;
-    frame[3] = 1 - (2 * top) / height;
-    frame[4] = (width / 2 - left) / scale;
-    frame[5] = (top - height / 2) / scale;
-    frame[6] = width / 2 / scale;
-    frame[7] = height / 2 / scale;
-    frame[8] = 1 / scale;
-    frame[9] = (world[2] - world[0]) / 100;
-    frame[10] = look.shade;
-    frame[11] = Math.max(tags.length, 1);
-    frame.set(look.apron, 12);
-    frame[15] = look.vignette;
+    const { frame } = this;
+    frame.set([(2 * scale) / width, (2 * scale) / height, (2 * left) / width - 1, 1 - (2 * top) / height]);
+    frame.set([(width / 2 - left) / scale, (top - height / 2) / scale, width / 2 / scale, height / 2 / scale], 4);
+    frame.set([1 / scale, (world[2] - world[0]) / 100, look.shade, Math.max(tags.length, 1)], 8);
+    frame.set([...look.apron.slice(0, 3), look.vignette], 12);
     this.device.queue.writeBuffer(this.frameBuffer, 0, frame);
   }
 

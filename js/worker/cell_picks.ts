@@ -23,7 +23,7 @@ export class CellPicks implements Overlay {
   /** Whether cells count now: the drill has some, and a person plays. */
   private get open(): boolean {
     const { deciders, spec } = this.show;
-    return Boolean(spec.cells) && (deciders.taken || deciders.mode === "human_vs_ai");
+    return Boolean(spec.cells) && deciders.played(0);
   }
 
   /** `input` on canvas `view` is at x, y of the world, where a CSS pixel is `unit` world units. */

@@ -181,7 +181,7 @@ export class PointerDrags implements Overlay {
       const { extent, paint } = this.figure(body);
       const [x, y] = this.drawn(body);
       const radius = extent + 0.008 * width;
-      if (paint === "player0" && (show.deciders.taken || show.deciders.mode === "human_vs_ai")) {
+      if (paint === "player0" && show.deciders.played(0)) {
         putShape(out, count++, KIND.ring, look.index("accent"), x, y, radius + 0.01 * width, 0.0022 * width, 1, 0, 0, 0.9, 0.003 * width);
       }
       const strength = this.strength(body, x, y, radius, width);

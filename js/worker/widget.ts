@@ -203,9 +203,12 @@ export class Widget {
   /** Messages that speak to the match itself: whether the page is to be told at once what came of it. */
   private direct(show: Show, message: ToWorker): boolean {
     switch (message.type) {
-      case "POLICY":
-        this.setPolicy(show, new Policy(message.version, message.layers, message.activation, message.data), message.replaces);
+      case "POLICY": {
+        const policy = new Policy(message.version, message.layers, message.activation, message.data);
+        show.setPolicy(policy, message.replaces);
+        for (const part of this.parts) part.policyCame?.(policy, message.replaces ?? false);
         return true;
+      }
       case "RIVAL":
         show.deciders.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
         return true;
@@ -270,10 +273,5 @@ export class Widget {
     }
     console.warn("dshq-widget: unknown message to the show:", message);
     return false;
-  }
-
-  private setPolicy(show: Show, policy: Policy, replaces = false): void {
-    show.setPolicy(policy, replaces);
-    for (const part of this.parts) part.policyCame?.(policy, replaces);
   }
 }

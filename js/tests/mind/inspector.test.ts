@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type Activation, type Handle, KIND, SHAPE_FLOATS } from "../../contract/protocol";
+import { Body } from "../../match/handles";
 import { Policy } from "../../match/policy";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
-import { moveTo, PolicyAnalysis, position, sideOf } from "../../mind/analysis";
+import { PolicyAnalysis, position, sideOf } from "../../mind/analysis";
 import { Inspector } from "../../mind/inspector";
 import { COLUMNS, centre, groundOf, ROWS, ValueMap } from "../../mind/value_map";
 import { FieldImage } from "../../renderer/field";
@@ -31,7 +32,7 @@ function newState() {
   const s = shaped.create();
   s.rng_key[0] = 7;
   shaped.reset(s);
-  moveTo(s, ball, 1.25, 0.5);
+  new Body(s, ball).put(1.25, 0.5);
   s.action[0] = 3;
   return s;
 }
@@ -129,7 +130,7 @@ describe("other moves", () => {
 
   it("tell of a goal", () => {
     const [mind, state] = [new PolicyAnalysis(shaped, spec), newState()];
-    moveTo(state, ball, 3.99, 0);
+    new Body(state, ball).put(3.99, 0);
     (state as unknown as { ball_vx: Float32Array }).ball_vx[0] = 5;
     const policy = newPolicy();
     const before = mind.value(policy, state, 0);
@@ -181,7 +182,7 @@ describe("the value map", () => {
       [5, 9],
       [COLUMNS - 1, ROWS - 1],
     ] as const) {
-      moveTo(copy, ball, ...centre(spec.world, column, row));
+      new Body(copy, ball).put(...centre(spec.world, column, row));
       expect(map.values[row * COLUMNS + column]).toBeCloseTo(mind.value(policy, copy, 0), 5);
     }
     const share = (holds: (size: number) => boolean) => map.values.map(Math.abs).filter(holds).length / map.values.length;
