@@ -118,21 +118,11 @@ export class Update {
   }
 }
 
+type Numbers = [number, number, number, number, number, number, number];
+
 function metrics(report: Float32Array): Omit<UpdateMetrics, "gpu_time_ms"> {
-  const [policy, value, entropy, divergence, clipped, samples, norms, minibatches, skipped, stopped, explained, returned] = Array.from(report) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [policy, value, entropy, divergence, clipped, samples, norms] = Array.from(report) as Numbers;
+  const [minibatches, skipped, stopped, explained, returned] = Array.from(report.subarray(7)) as Numbers;
   return {
     loss_policy: policy / samples,
     loss_value: value / samples,

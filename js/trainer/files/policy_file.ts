@@ -75,16 +75,12 @@ export async function encode(file: PolicyFile): Promise<Uint8Array> {
   new DataView(content.buffer).setBigUint64(0, BigInt(header.length), true);
   content.set(header, 8);
   content.set(data, 8 + header.length);
-  read(content);
+  await decode(content);
   return content;
 }
 
 /** Checks a file's bytes and takes them apart; throws PolicyFileError. */
 export async function decode(content: Uint8Array): Promise<PolicyFile> {
-  return read(content);
-}
-
-function read(content: Uint8Array): PolicyFile {
   const headerBytes = headerLength(content);
   const { __metadata__: metadata, ...entries } = readHeader(content.subarray(8, 8 + headerBytes));
   if (!isMetadata(metadata)) throw new PolicyFileError("its header has no metadata");

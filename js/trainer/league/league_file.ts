@@ -2,6 +2,7 @@
 import type { ConfigValue } from "../../contract/protocol";
 import { PolicyFileError } from "../files/policy_tensors";
 import type { Tensor } from "../files/tensor";
+import { tensor } from "../files/tensors";
 import type { Champion, Reference, Reign } from "./succession";
 
 /** One earlier policy. */
@@ -43,10 +44,10 @@ export function writeState(league: LeagueState, floats: number): Record<string, 
       league.snapshots.map((snapshot) => snapshot.weights),
       floats,
     ),
-    "train.league.table": { dtype: "F64", shape: [2, players, players], data: table },
-    "train.league.notes": { dtype: "U8", shape: [notes.length], data: notes },
-    "train.league.champion": rowOf(champion.weights),
-    ...(reference && { "train.league.reference": rowOf(reference.weights) }),
+    "train.league.table": tensor("F64", table, [2, players, players]),
+    "train.league.notes": tensor("U8", notes),
+    "train.league.champion": tensor("F32", champion.weights),
+    ...(reference && { "train.league.reference": tensor("F32", reference.weights) }),
     "train.league.opponents": rowsOf(league.opponents, floats),
   };
 }
@@ -145,14 +146,8 @@ function unreadable(reason: string): PolicyFileError {
   return new PolicyFileError(`its league cannot be read (${reason}); load only its weights instead`);
 }
 
-function rowOf(data: Float32Array): Tensor {
-  return { dtype: "F32", shape: [data.length], data };
-}
-
 function rowsOf(rows: readonly Float32Array[], floats: number): Tensor {
   const data = new Float32Array(rows.length * floats);
-  rows.forEach((row, k) => {
-    data.set(row, k * floats);
-  });
-  return { dtype: "F32", shape: [rows.length, floats], data };
+  for (const [k, row] of rows.entries()) data.set(row, k * floats);
+  return tensor("F32", data, [rows.length, floats]);
 }

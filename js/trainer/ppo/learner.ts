@@ -1,7 +1,7 @@
 /** PPO on the learner's module, in one thread: dshq_widget/algorithms/ppo/learners/fused.py. */
 
 import { Draws } from "../draws";
-import type { Tensors } from "../files/tensors";
+import { number, type Tensors, tensor } from "../files/tensors";
 import type { Experience } from "../games/games";
 import type { Block } from "../games/memory";
 import type { Modules } from "../games/modules";
@@ -68,7 +68,7 @@ export class Learner {
       this.set(normalizer.measured(this.weights, samples, units));
       return { explained_variance: explained };
     }
-    if (normalizer.active) this.set(normalizer.unfold(this.weights));
+    if (normalizer.active) this.set(normalizer.convert(this.weights, true));
     this.minibatches.plan(this.draws, units, samples.length, samples.advantage!, hyper);
     const inputs = normalizer.inputs;
     this.normal.f32.set(inputs);
@@ -134,15 +134,12 @@ export class Learner {
 
   /** State for exact resuming, besides the weights. */
   state(): Tensors {
-    const moment = (k: number) => {
-      const data = unpack(this.plan, this.params.f32.subarray(k * this.plan.floats));
-      return { dtype: "F32" as const, shape: [data.length], data };
-    };
+    const moment = (k: number) => tensor("F32", unpack(this.plan, this.params.f32.subarray(k * this.plan.floats)));
     return {
       adam_m: moment(1),
       adam_v: moment(2),
-      adam_step: { dtype: "I64", shape: [], data: BigInt64Array.of(BigInt(this.step)) },
-      generator_update: { dtype: "U64", shape: [2], data: this.draws.state },
+      adam_step: number("I64", this.step),
+      generator_update: tensor("U64", this.draws.state),
       ...this.normalizer.state(),
     };
   }

@@ -1,6 +1,6 @@
 /** Running normalisers of observations and rewards, folded into the network: dshq_widget/algorithms/ppo/learners/normalizer.py. */
 
-import type { Tensors } from "../files/tensors";
+import { type Tensors, tensor } from "../files/tensors";
 import type { Kernels } from "../games/kernels";
 import type { Block } from "../games/memory";
 import { LANES, type Samples } from "../games/samples";
@@ -82,19 +82,9 @@ export class Normalizer {
     return this.returns ? Math.fround(1 / this.returns.deviation[0]!) : 1;
   }
 
-  /** Playing weights as weights on normalised numbers; flat. */
-  unfold(weights: Float32Array): Float32Array {
-    return this.convert(weights, true);
-  }
-
-  /** The inverse of `unfold`. */
-  fold(weights: Float32Array): Float32Array {
-    return this.convert(weights, false);
-  }
-
   /** Adds the rollout that was just learned from; returns the learned weights, folded. */
   learned(weights: Float32Array, samples: Samples, units: Int32Array): Float32Array {
-    const folded = this.fold(weights);
+    const folded = this.convert(weights);
     this.addAll(samples, units);
     return folded;
   }
@@ -102,7 +92,7 @@ export class Normalizer {
   /** Adds the first rollout, which is not learned from; returns the weights, untrained ones folded. */
   measured(weights: Float32Array, samples: Samples, units: Int32Array): Float32Array {
     this.addAll(samples, units);
-    const found = this.fresh ? this.fold(weights) : weights;
+    const found = this.fresh ? this.convert(weights) : weights;
     this.fresh = this.empty = false;
     return found;
   }
@@ -121,8 +111,7 @@ export class Normalizer {
   state(): Tensors {
     const found: Tensors = {};
     for (const [name, moments] of this.named()) {
-      const data = moments.numbers.slice();
-      found[name] = { dtype: "F64", shape: [data.length], data };
+      found[name] = tensor("F64", moments.numbers.slice());
     }
     return found;
   }
@@ -144,7 +133,8 @@ export class Normalizer {
     return all.filter((entry): entry is [string, Moments] => entry[1] !== null);
   }
 
-  private convert(weights: Float32Array, unfold: boolean): Float32Array {
+  /** Weights on normalised numbers as playing weights, or with `unfold` the other way; flat. */
+  convert(weights: Float32Array, unfold = false): Float32Array {
     const found = Float64Array.from(weights);
     const [first, last] = [parts(this.layers)[0]!, parts(this.layers).at(-1)!];
     if (this.observations) {
