@@ -1,7 +1,8 @@
 /** `step_envs`: games against one kind of opponent, as the launches of a rollout. Their samples lie together among those of all games. */
+import { placesOf } from "../contract/state";
 import { groupsOf, type Kit, type Step } from "./kit";
 import type { Network } from "./network";
-import { placesOf, type Rules } from "./rules";
+import type { Rules } from "./rules";
 import type { Samples } from "./samples";
 import act from "./shaders/act.wgsl";
 import common from "./shaders/common.wgsl";
@@ -66,7 +67,7 @@ export class Games {
     const { spec } = rules;
     const { count, length, opponent, side, base } = options;
     const { planes, masks, observations, words, count: all } = samples;
-    const [rows, terms, actionAt] = [rowsOf(count, spec.sides, opponent), spec.terms.length, placesOf(spec).action! * count];
+    const [rows, terms, actionAt] = [rowsOf(count, spec.sides, opponent), spec.terms.length, placesOf(spec.fields).action! * count];
     const slots = 1 + Math.floor((length - 1) / Math.ceil(spec.time_limit / spec.action_repeat));
     [this.rows, this.slots] = [rows, slots];
     [this.clock, this.tally] = [kit.zeros(2), kit.zeros(this.runningAt() + rows)];
@@ -115,7 +116,7 @@ export class Games {
   /** Behind `begin`, when it has been submitted: sets the clocks of the first episodes. */
   stagger(): void {
     const { count, ticks } = this.options;
-    if (ticks) this.kit.write(this.state, ticks, placesOf(this.rules.spec).ticks! * count);
+    if (ticks) this.kit.write(this.state, ticks, placesOf(this.rules.spec.fields).ticks! * count);
   }
 
   /** Before a rollout is submitted; equal `draws` give equal draws. */
@@ -124,7 +125,7 @@ export class Games {
     const { spec } = this.rules;
     const { count, length, side, base } = this.options;
     const all = this.samples.count;
-    const ticksAt = placesOf(spec).ticks!;
+    const ticksAt = placesOf(spec.fields).ticks!;
     kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, side, { f32: gamma }, this.slots]);
     kit.set(this.advantages, [length, rows, spec.n_actions + 1, base, all, { f32: gamma }, { f32: gae_lambda }]);
     kit.write(this.clock, Uint32Array.of(0, draws));

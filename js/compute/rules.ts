@@ -1,5 +1,6 @@
 /** The kernels of a drill's rules (dshq_kernels/backends/wgsl.py) on a device, and games that they run. */
 import type { DrillSpec } from "../contract/protocol";
+import { placesOf } from "../contract/state";
 import { groupsOf, type Kit, type Step } from "./kit";
 
 const KINDS: GPUBufferBindingType[] = ["uniform", "storage", "storage", "storage"]; // what every kernel binds
@@ -35,7 +36,7 @@ export class Rules {
   /** Games in which no episode has begun, one for each of these seeds. */
   games(keys: Uint32Array, practice: boolean): RunningGames {
     const count = keys.length;
-    const at = placesOf(this.spec);
+    const at = placesOf(this.spec.fields);
     const words = this.spec.fields.reduce((sum, [, , length]) => sum + Math.max(1, length), 0);
     const begun = new Uint32Array(words * count);
     for (let game = 0; game < count; game++) {
@@ -48,15 +49,4 @@ export class Rules {
       this.kit.bind(this.pipelines.get(kernel)!, this.layout, { 0: size, 1: state, 2: floats, 3: whole }, groupsOf(count));
     return { state, step };
   }
-}
-
-/** In which row of the state each field begins. */
-export function placesOf(spec: DrillSpec): Record<string, number> {
-  const places: Record<string, number> = {};
-  let row = 0;
-  for (const [name, , length] of spec.fields) {
-    places[name] = row;
-    row += Math.max(1, length);
-  }
-  return places;
 }

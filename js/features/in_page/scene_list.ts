@@ -1,5 +1,6 @@
 /** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes.py. */
 import type { DrillSpec, SceneRow, Success } from "../../contract/protocol";
+import { placesOf } from "../../contract/state";
 import { type Measured, sceneKey } from "../../contract/training";
 
 const MOST_SCENES = 8;
@@ -53,7 +54,8 @@ export class SceneList {
     const size = this.spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
     if (words.length !== size) throw new Error(`A scene of ${this.spec.name} has ${size} words, got ${words.length}.`);
     const scene = words.slice();
-    for (const name of HEAD) scene.fill(0, this.at(name), this.at(name) + 1);
+    const at = placesOf(this.spec.fields);
+    for (const name of HEAD) scene[at[name]!] = 0;
     const key = sceneKey(scene); // equal for equal places and speeds
     if (this.scenes.has(key)) return;
     if (this.scenes.size >= MOST_SCENES) throw new Error(`The limit of ${MOST_SCENES} scenes is reached: remove one first.`);
@@ -62,16 +64,8 @@ export class SceneList {
 
   private places(words: Uint32Array): [x: number, y: number][] {
     const numbers = new Float32Array(words.buffer, words.byteOffset, words.length);
-    return this.spec.drag.map(({ x, y, index }) => [numbers[this.at(x) + (index ?? 0)]!, numbers[this.at(y) + (index ?? 0)]!]);
-  }
-
-  private at(field: string): number {
-    let word = 0;
-    for (const [name, , length] of this.spec.fields) {
-      if (name === field) return word;
-      word += length || 1;
-    }
-    throw new Error(`The drill ${this.spec.name} has no field ${field}.`);
+    const at = placesOf(this.spec.fields);
+    return this.spec.drag.map(({ x, y, index }) => [numbers[at[x]! + (index ?? 0)]!, numbers[at[y]! + (index ?? 0)]!]);
   }
 }
 

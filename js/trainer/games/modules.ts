@@ -1,5 +1,6 @@
 /** The two WebAssembly modules of a trainer, on one memory: the drill's verbs, reached through the function table, and the learner's functions. */
 import type { DrillSpec } from "../../contract/protocol";
+import { placesOf } from "../../contract/state";
 import type { ModuleBytes } from "../../contract/training";
 import { ENTRY_INDICES } from "../ppo/plan";
 import { PAIR_ENTRIES, RECORDS, STACK_TOP } from "../tables";
@@ -93,7 +94,7 @@ export class Modules extends Kernels {
     const { spec, tileWords } = this;
     const count = keys.length / 16;
     const put = (field: string, value: (k: number) => number) => {
-      const word = wordOf(spec, field) * 16;
+      const word = placesOf(spec.fields)[field]! * 16;
       const words = tiles.u32;
       for (let k = 0; k < keys.length; k++) words[(k >> 4) * tileWords * 16 + word + (k & 15)] = value(k);
     };
@@ -118,14 +119,4 @@ export class Modules extends Kernels {
       mask_verb: this.maskVerb,
     };
   }
-}
-
-/** In which word of a game's state a field begins. */
-export function wordOf(spec: DrillSpec, name: string): number {
-  let word = 0;
-  for (const [field, , length] of spec.fields) {
-    if (field === name) return word;
-    word += length || 1;
-  }
-  throw new Error(`The drill ${spec.name} has no field ${name}.`);
 }

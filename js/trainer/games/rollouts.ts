@@ -1,5 +1,6 @@
 /** Games that continue from rollout to rollout, and their samples: dshq_kernels/play/rollout.py on the learner's module. */
 import type { DrillSpec } from "../../contract/protocol";
+import { placesOf } from "../../contract/state";
 import { Draws } from "../draws";
 import { number, type Tensors, tensor } from "../files/tensors";
 import { type Plan, pack } from "../ppo/plan";
@@ -7,7 +8,7 @@ import type { Settings } from "../settings";
 import { DRAWS, MOST_SLOTS, STATS } from "../tables";
 import type { Experience, Games } from "./games";
 import type { Block } from "./memory";
-import { type Modules, wordOf } from "./modules";
+import type { Modules } from "./modules";
 import { kindOf } from "./opponents";
 import { POLICY, SELF } from "./players";
 import { copyOut, LANES, newSamples, places, type Samples, type Shape } from "./samples";
@@ -273,7 +274,7 @@ export class Rollouts implements Games {
     const decisions = Math.max(1, Math.floor(spec.time_limit / spec.action_repeat));
     const clocks = draws.below(decisions, tiles * LANES);
     const now = this.tiles.u32;
-    const ticks = wordOf(spec, "ticks") * LANES;
+    const ticks = placesOf(spec.fields).ticks! * LANES;
     for (let k = 0; k < clocks.length; k++) {
       now[Math.floor(k / LANES) * tileWords * LANES + ticks + (k % LANES)] = clocks[k]! * spec.action_repeat;
     }
