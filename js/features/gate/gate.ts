@@ -48,15 +48,6 @@ export class Gate {
     this.signal = payable ? Math.min(Math.max(worth - this.settings.threshold, -1), 1) : UNAFFORDABLE;
   }
 
-  /** Every candidate at once: expected rewards and signals [2 * CHUNKS], kind by kind. */
-  judgeAll(state: Territory, expected: Float64Array, signals: Float64Array): void {
-    for (let at = 0; at < 2 * CHUNKS; at++) {
-      this.judge(state, at % CHUNKS, Math.floor(at / CHUNKS));
-      expected[at] = this.expected;
-      signals[at] = this.signal;
-    }
-  }
-
   /** The expected reward of a spawn that the queen can pay for, whether she can or not. */
   worth(state: Territory, chunk: number, kind: number): number {
     const { components, settings } = this;
@@ -90,11 +81,11 @@ function survival(chunk: number, protectors: Int32Array): number {
 /** Share of the units that the parasite disturbs: energy -1..1, combat 0..1. */
 function disruption(chunk: number, kind: number, workers: Int32Array, protectors: Int32Array): number {
   const combat = kind === 1;
-  const all = count(workers);
+  const all = within(workers, chunk);
   const near = within(workers, chunk, combat ? FIGHT_RADIUS : DRAIN_RADIUS);
   const guards = within(protectors, chunk, combat ? FIGHT_RADIUS : GUARD_RADIUS);
   if (!combat) return all ? Math.min(Math.max((near - guards) / all, -1), 1) : 0;
-  const units = all + count(protectors);
+  const units = all + within(protectors, chunk);
   return units ? (near + guards) / units : 0;
 }
 
@@ -106,13 +97,8 @@ function location(chunk: number, workers: Int32Array): number {
   return (-FAR_FROM_WORKER * nearest) / FARTHEST;
 }
 
-function count(units: Int32Array): number {
-  let alive = 0;
-  for (let k = 0; k < units.length; k++) if (units[k]! >= 0) alive++;
-  return alive;
-}
-
-function within(units: Int32Array, chunk: number, radius: number): number {
+/** Those that are alive, within a radius of a chunk or anywhere. */
+function within(units: Int32Array, chunk: number, radius = Number.POSITIVE_INFINITY): number {
   let near = 0;
   for (let k = 0; k < units.length; k++) if (units[k]! >= 0 && distance(chunk, units[k]!) <= radius) near++;
   return near;

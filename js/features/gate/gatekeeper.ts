@@ -3,6 +3,7 @@
  * proposed since the page was told last, and adds what came of it once its window is over.
  */
 import type { Decider, Turn } from "../../match/decider";
+import { sample } from "../../match/policy";
 import type { GameState } from "../../match/rules";
 import type { Show } from "../../match/show";
 import { CHUNKS, FIELDS, Gate, KINDS, type Territory } from "./gate";
@@ -96,19 +97,9 @@ export class Gatekeeper implements Decider {
 
 /** The spawn, among all, whose share of the cumulated probabilities holds `u`. */
 function propose(probabilities: Float32Array, u: number): number {
-  let left = u * spawnShare(probabilities);
-  let last = CHUNKS; // what rounding leaves over is the last possible one's
-  for (let action = CHUNKS; action < probabilities.length; action++) {
-    if (probabilities[action] === 0) continue;
-    left -= probabilities[action]!;
-    last = action;
-    if (left < 0) break;
-  }
-  return last;
+  return CHUNKS + sample(probabilities.subarray(CHUNKS), u * spawnShare(probabilities));
 }
 
 function spawnShare(probabilities: Float32Array): number {
-  let sum = 0;
-  for (let action = CHUNKS; action < probabilities.length; action++) sum += probabilities[action]!;
-  return sum;
+  return probabilities.subarray(CHUNKS).reduce((sum, share) => sum + share, 0);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadRules } from "../../../match/rules";
-import { CHUNKS, Gate, type Territory } from "../gate";
+import { Gate, type Territory } from "../gate";
 import { SETTINGS, TERRITORY } from "./territory";
 
 const game = loadRules(TERRITORY.javascript);
@@ -62,16 +62,5 @@ describe("a judgement", () => {
     expect(judged(far, 190, 0).sends).toBe(false);
     expect(judged(far, 190, 0, { ...SETTINGS, mode: "ungated" }).sends).toBe(true);
     expect(judged(stateWith(), 210, 0).sends).toBe(true);
-  });
-
-  it("is the same one by one and of all at once", () => {
-    const state = stateWith({ workers: [3, 47, 210], protectors: [50], energy: 20 });
-    const [expected, signals] = [new Float64Array(2 * CHUNKS), new Float64Array(2 * CHUNKS)];
-    new Gate(SETTINGS).judgeAll(state, expected, signals);
-    for (const at of [0, 47, 399, 400, 799]) {
-      const { expected: one, signal } = judged(state, at % CHUNKS, Math.floor(at / CHUNKS));
-      expect([expected[at], signals[at]]).toEqual([one, signal]);
-    }
-    expect(expected.subarray(CHUNKS).every((value) => value === -1)).toBe(true);
   });
 });

@@ -24,10 +24,12 @@ export function judgeStates(states: Given[]) {
       ticks: Int32Array.of(ticks),
     } as Partial<Territory> as Territory;
     const gate = new Gate(settings);
-    const [all, signals] = [new Float64Array(2 * CHUNKS), new Float64Array(2 * CHUNKS)];
-    gate.judgeAll(state, all, signals);
+    const judged = Array.from({ length: 2 * CHUNKS }, (_, at) => {
+      gate.judge(state, at % CHUNKS, Math.floor(at / CHUNKS));
+      return { expected: gate.expected, signal: gate.signal };
+    });
     gate.judge(state, chunk, kind);
     const { components, expected, signal, sends } = gate;
-    return { components: [...components], expected, signal, sends, all: [...all], signals: [...signals] };
+    return { components: [...components], expected, signal, sends, all: judged.map((one) => one.expected), signals: judged.map((one) => one.signal) };
   });
 }
