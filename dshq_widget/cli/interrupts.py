@@ -24,6 +24,8 @@ from dshq_widget.system.ending import HANGUP, SIGNALS
 
 FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
 """When the process is ended by force, and how often the signal is sent again until then."""
+HELD_SECONDS = 30.0
+"""When a command is ended by force that has begun to end by itself, and waits for something that does not come."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -47,6 +49,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.held = False
+        self.closed = threading.Event()
         self.kept = ""
         self._main = threading.main_thread().ident or 0
         self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
@@ -61,6 +64,7 @@ class Watch:
     def close(self) -> None:
         """Restore the handlers that were there before."""
         self.held = True
+        self.closed.set()
         signal.set_wakeup_fd(self._fd_before)
         sys.unraisablehook = self._unraisable
         for number, handler in self._before.items():
@@ -85,18 +89,17 @@ class Watch:
             for number in self._read.recv(64):
                 if number == 0:
                     return
-                if number in self._before and signal.getsignal(number) == self._handle and not self.held:
+                if number in self._before and signal.getsignal(number) == self._handle:
                     self._force(number)
 
     def _force(self, number: int) -> None:
         begin = sent = time.monotonic()
-        while not self.held:
-            time.sleep(0.02)
+        while not self.closed.wait(0.02):
             now = time.monotonic()
-            if now - begin >= FORCE_SECONDS:
+            if now - begin >= (HELD_SECONDS if self.held else FORCE_SECONDS):
                 print(f"\ndshq: {Interrupted(number)}{self.kept}", file=sys.stderr, flush=True)
                 os._exit(128 + number)
-            if now - sent >= AGAIN_SECONDS:
+            if now - sent >= AGAIN_SECONDS and not self.held:
                 sent = now
                 processes.interrupt(self._main, number)
 
@@ -120,7 +123,9 @@ def watched() -> Iterator[None]:
 
 
 def hold() -> None:
-    """From now on the command ends by itself, soon: further signals are ignored and nothing is forced."""
+    """From now on the command ends by itself, soon: further signals are ignored, and nothing is forced for
+    `HELD_SECONDS`.
+    """
     if _watch is not None:
         _watch.held = True
 

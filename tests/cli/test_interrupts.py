@@ -131,6 +131,25 @@ def test_it_ends_while_the_verbs_are_imported(number, by):
     assert (run.returncode, run.stderr) == (128 + number, f"\ndshq: stopped by {by}\n")
 
 
+STANDS = """
+import os, signal, time
+from dshq_widget.cli import interrupts
+interrupts.HELD_SECONDS = 0.3
+with interrupts.watched():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(300)
+    except KeyboardInterrupt:
+        interrupts.hold()
+        time.sleep(300)
+"""
+
+
+def test_an_end_that_waits_for_something_that_does_not_come_is_forced():
+    run = subprocess.run([sys.executable, "-c", STANDS], stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    assert (run.returncode, run.stderr) == (143, "\ndshq: stopped by SIGTERM\n")
+
+
 @pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.3), (signal.SIGTERM, 1.2)])
 def test_it_ends_before_training_has_begun(tmp_path, number, after):
     out = tmp_path / "bot.dshq"

@@ -23,7 +23,8 @@ export function main({ module, layers, weights, rollouts, fresh }: any) {
     const samples: any = { obs: kernels.memory.f32(obs), returns: kernels.memory.f32(returns) };
     const { measures } = normalizer;
     const step = measures ? normalizer.measured : normalizer.learned;
-    learned = step.call(normalizer, measures ? learned : normalizer.convert(learned, true), samples, Int32Array.from(units));
+    const before = measures ? learned : normalizer.convert(learned, true);
+    learned = step.call(normalizer, before, samples, Int32Array.from(units));
     const { inputs, rewardScale } = normalizer;
     return { measures, learned, inputs, rewardScale, state: normalizer.state() };
   });
