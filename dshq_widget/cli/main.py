@@ -235,7 +235,7 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
                 game = play_a_little(drill)
             except bdb.BdbQuit:  # `q` at a breakpoint, or the end of its input
                 print("dshq: ended in the debugger", file=sys.stderr)
-                return {"drills": reports}, 130
+                return {"drills": reports}, 1
             reports.append({"drill": game.drill.name, "decisions": game.decisions, "episodes": game.episodes})
             reports[-1]["warnings"] = [vars(warning) for warning in game.warnings]
             if not options.json:

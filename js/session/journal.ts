@@ -71,7 +71,8 @@ export class Journal {
     this.gone = false;
     this.status = status;
     const from = this.restingVersion;
-    if (status !== "training") this.restingVersion = version;
+    const rests = !RUNNING.includes(status) || (status === "starting" && before !== "starting"); // a new version may come before its status
+    if (rests) this.restingVersion = version;
     if (status === before || before === null) return;
     if (status === "training") this.add("training", from > 0 ? `Training resumed from v${from}.` : "Training started.");
     else if (status === "stopped" && RUNNING.includes(before)) this.add("training", `Training stopped at v${version}.`);

@@ -183,5 +183,5 @@ def test_leaving_the_debugger_is_no_error(tmp_path, monkeypatch, capsys):
     file = tmp_path / "stopping.py"
     file.write_text(CARELESS.replace("total = s.x[i]\n", "total = s.x[i]\n        breakpoint()\n", 1))
     monkeypatch.setattr("sys.breakpointhook", leave)
-    assert main(["check", str(file), "--debug"]) == 130
+    assert main(["check", str(file), "--debug"]) == 1
     assert capsys.readouterr().err == "dshq: ended in the debugger\n"

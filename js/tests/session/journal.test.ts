@@ -63,6 +63,17 @@ describe("Journal", () => {
     expect(texts()).toEqual(["No memory."]);
   });
 
+  it("calls it a start also where the first version is there before the status", () => {
+    for (const [status, version] of [
+      ["idle", 0],
+      ["starting", 0],
+      ["starting", 1],
+      ["training", 1],
+    ] as const)
+      journal.training(status, version, "");
+    expect(texts()[0]).toBe("Training started.");
+  });
+
   it("says that the kernel is gone, and nothing false once it is back", () => {
     journal.training("stopped", 12, "");
     journal.training("disconnected", 12, "");
