@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
 
+Job = Mapping[str, Any]
+"""What a run is asked to do."""
 Message = Mapping[str, Any]
 OnMessage = Callable[[Any, Message], None]
 OnExit = Callable[[Any, "Exit"], None]
@@ -57,7 +59,7 @@ class Start(Protocol):
         drill: Game,
         config: TrainConfig,
         weights: SharedBlock,
-        job: Mapping[str, Any],
+        job: Job,
         on_message: OnMessage,
         on_exit: OnExit,
     ) -> Processes: ...
@@ -85,7 +87,7 @@ def one_process(
         )
 
     def start(
-        drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
+        drill: Game, config: TrainConfig, weights: SharedBlock, job: Job, on_message: OnMessage, on_exit: OnExit
     ) -> Processes:
         needs()
         return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads(config, job))
@@ -323,7 +325,7 @@ class OneProcess:
         drill: Mapping[str, Any],
         config: TrainConfig,
         weights: SharedBlock,
-        job: Mapping[str, Any],
+        job: Job,
         on_message: OnMessage,
         on_exit: OnExit,
         threads: int = 1,

@@ -34,6 +34,11 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
+def flag_of(key: str) -> str:
+    """How the command line spells a setting or an argument."""
+    return "--" + key.replace("_", "-").replace(".", "-")
+
+
 def whole(text: str) -> int:
     """A whole number, also as 1e6."""
     for read in (int, float):
@@ -148,9 +153,9 @@ def _train(verb: Parser) -> None:
     _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
     for alias, key in settings.ALIASES.items():
         dest = alias if alias in settings.OTHER_VALUES else key
-        shared.add_argument("--" + alias.replace("_", "-"), dest=dest, help=argparse.SUPPRESS)
+        shared.add_argument(flag_of(alias), dest=dest, help=argparse.SUPPRESS)
     shared.add_argument(
-        "--" + settings.DIVISOR.replace("_", "-"),
+        flag_of(settings.DIVISOR),
         metavar="VALUE",
         help="Minibatches of a rollout, num_envs x rollout_length, in place of --minibatch-size.",
     )
@@ -160,8 +165,9 @@ def _train(verb: Parser) -> None:
             described = sections.fields(algorithm.settings), setting.docs(algorithm.settings)
             _settings(own, algorithm.settings, *described, prefix=algorithm.name + ".")
             for alias, key in algorithm.settings.ALIASES.items():
-                flag = f"--{algorithm.name}-{alias}".replace("_", "-")
-                own.add_argument(flag, dest=f"{algorithm.name}.{key}", help=argparse.SUPPRESS)
+                own.add_argument(
+                    flag_of(f"{algorithm.name}.{alias}"), dest=f"{algorithm.name}.{key}", help=argparse.SUPPRESS
+                )
 
 
 def _meaning(key: str) -> str:
@@ -205,9 +211,8 @@ def _settings(
     defaults = kind()
     for key, field in fields.items():
         limits = setting.described(key, getattr(defaults, key), field)
-        flag = (prefix.replace(".", "-") + key).replace("_", "-")
         group.add_argument(
-            "--" + flag,
+            flag_of(prefix + key),
             dest=prefix + key,
             metavar="VALUE",
             help=f"{docs[key]} ({limits})".replace("%", "%%"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli.arguments import UsageError
+from dshq_widget.files import atomic
 from dshq_widget.policy import ladder
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def classes(path: str) -> list[type[Drill]]:
     """
     from dshq_widget.drill.declaration import Drill
 
-    file = Path(os.path.expanduser(path)).absolute()  # as Python calls it where it names a line
+    file = atomic.absolute(path)  # as Python calls it where it names a line
     if file.suffix != ".py":
         raise UsageError(f"expected a Python file with a Drill class or a drill's name, got {path!r}")
     if not file.is_file():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.cli import outputs
-from dshq_widget.cli.arguments import SECONDS, UsageError
+from dshq_widget.cli.arguments import SECONDS, UsageError, flag_of
 from dshq_widget.contract import run_file, setting, settings
 from dshq_widget.files import atomic
 
@@ -112,10 +112,10 @@ def _budget(options: argparse.Namespace) -> dict[str, Any]:
     """The one budget that was given, or none. Raises UsageError for two, or for one that is not positive."""
     given = {key: value for key in run_file.BUDGETS if (value := getattr(options, key)) is not None}
     for key, value in given.items():
-        outputs.positive(flag := "--" + key.replace("_", "-"), value)
+        outputs.positive(flag := flag_of(key), value)
         setting.parse_value(flag, value, run_file.RUN_KEYS[key])  # the run's file has it, too
     if len(given) > 1:
-        flags = " and ".join("--" + key.replace("_", "-") for key in given)
+        flags = " and ".join(map(flag_of, given))
         raise UsageError(f"a run has one budget, got {flags}: leave out all but one")
     return given
 
@@ -140,9 +140,8 @@ def places(out: Path | None, log_dir: Path | None) -> list[Path]:
 class Written:
     """The YAML files of a run: written when training begins, and again in the end, when everything is known."""
 
-    def __init__(self, plan: Plan, trainer: Trainer, out: Path | None, log_dir: Path | None) -> None:
-        self._plan, self._trainer = plan, trainer
-        self._files = places(out, log_dir)
+    def __init__(self, plan: Plan, trainer: Trainer, files: list[Path]) -> None:
+        self._plan, self._trainer, self._files = plan, trainer, files
         self._begun = False
         self._lock = threading.Lock()
 

@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 from dshq_widget.cli import drill_argument, interrupts, outputs
-from dshq_widget.cli.arguments import UsageError
+from dshq_widget.cli.arguments import UsageError, flag_of
 
 PICTURE_NAME = "curves.png"
 BUDGETS = ("seconds", "agent_steps", "updates")
 OWN = {"drill": "", "settings": "--set", "directory": "--out", "progress": "--quiet", "seed": "--seeds"} | {
-    name: "--" + name.replace("_", "-") for name in ("seeds", "trials", "metric", "algorithm", *BUDGETS)
+    name: flag_of(name) for name in ("seeds", "trials", "metric", "algorithm", *BUDGETS)
 }
 """What a sweep itself takes in Python, and what says it here."""
 
@@ -25,7 +25,7 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     budget = {key: getattr(options, key) for key in BUDGETS}
     for key, value in budget.items():
         if value is not None:
-            outputs.positive("--" + key.replace("_", "-"), value)
+            outputs.positive(flag_of(key), value)
     varied = [sweep_space.parse(text) for text in options.set]
     if len({name for name, _ in varied}) < len(varied):
         raise UsageError(f"--set names a setting twice: {', '.join(options.set)}")

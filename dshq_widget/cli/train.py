@@ -34,7 +34,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         return _follow()
     out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
     log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
-    run_plan.places(out, log_dir)  # before anything is made
+    files = run_plan.places(out, log_dir)  # before anything is made
     drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
     if resume is not None:
         drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
@@ -52,7 +52,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         spec, first = trainer.drill.spec, trainer.latest_policy().step
         until_solved = not plan.budget and spec.target is not None
         where, saved, ended, status = None, None, "", 0
-        written = run_plan.Written(plan, trainer, out, log_dir)
+        written = run_plan.Written(plan, trainer, files)
         trainer.on_change(written.begin)
         try:
             budget = plan.budget or {"seconds": SECONDS}

@@ -2,6 +2,7 @@
  * Chooses the action of each side of a match: by a person, a network, a script or at random. Nothing is allocated per decision.
  */
 
+import { ownOpponent, scriptsOf } from "../contract/opponents";
 import type { DrillSpec, Mode } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
 import type { Decider, Elsewhere, Substitute } from "./decider";
@@ -56,7 +57,7 @@ export class Deciders {
 
   /** The script or network that decides for side 1 wherever the policy does not. */
   get opponent(): string {
-    return this.named || (this.spec.baselines[0] ?? "random");
+    return this.named || ownOpponent(this.spec);
   }
 
   /** Whether side 1 is that opponent's, however much the policy has learned: in the sandbox, and where a person asked for one. */
@@ -87,7 +88,7 @@ export class Deciders {
   /** "" for `opponent`: none in particular, and a person meets the policy. Throws an Error for an unknown mode or opponent. */
   setMode(mode: Mode, opponent: string): void {
     if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
-    const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
+    const offered = [...scriptsOf(this.spec), ...(this.rival ? [this.rival.name] : [])];
     if (opponent !== "" && !offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
     if (mode !== this.mode) this.keys.releaseAll();
     const met = this.policyOf(1);

@@ -109,9 +109,33 @@ export function interpolate(previous: Float32Array, current: Float32Array, count
   }
 }
 
-type Shape = [kind: number, colour: number, x: number, y: number, a: number, b: number, c: number, d: number, e: number, alpha: number, soft: number];
-
 /** Writes one shape at `index`; the arguments mean what they mean in SHAPE_FLOATS. */
-export function putShape(out: Float32Array, index: number, ...[kind, colour, x, y, a, b, c, d, e, alpha, soft]: Shape): void {
-  [kind, colour, x, y, a, b, c, d, e, alpha, 0, soft].forEach((value, k) => (out[index * SHAPE_FLOATS + k] = value));
+export function putShape(
+  out: Float32Array,
+  index: number,
+  kind: number,
+  colour: number,
+  x: number,
+  y: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+  e: number,
+  alpha: number,
+  soft: number,
+): void {
+  const at = index * SHAPE_FLOATS;
+  out[at] = kind;
+  out[at + 1] = colour;
+  out[at + 2] = x;
+  out[at + 3] = y;
+  out[at + 4] = a;
+  out[at + 5] = b;
+  out[at + 6] = c;
+  out[at + 7] = d;
+  out[at + 8] = e;
+  out[at + 9] = alpha;
+  out[at + 10] = 0;
+  out[at + 11] = soft;
 }

@@ -6,6 +6,7 @@
  */
 
 import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
+import { ownOpponent, scriptsOf } from "../contract/opponents";
 import type { Episode, FromWorker, Recording, ShowTrait, Snapshot, Status, StepUnit, ToWorker } from "../contract/protocol";
 import { Drafts } from "./drafts";
 import { Events, type SessionEvents, type ShowState } from "./events";
@@ -168,14 +169,14 @@ export class Session {
 
   /** Who plays side 1 in the sandbox, and before any training. */
   get opponent(): string {
-    return this.show.opponent || (this.model.get("drill")?.spec.baselines[0] ?? "random");
+    return this.show.opponent || ownOpponent(this.model.get("drill")?.spec);
   }
 
   /** Who plays side 1 however much the policy has learned; "": the policy does, and a person meets the newest version. */
   get met(): string {
     const { mode, opponent } = this.show;
     if (mode === "sandbox" || this.elsewhere) return this.opponent;
-    const there = this.rivals[opponent] || ["idle", "random", ...(this.model.get("drill")?.spec.baselines ?? [])].includes(opponent);
+    const there = this.rivals[opponent] || scriptsOf(this.model.get("drill")?.spec).includes(opponent);
     return mode === "human_vs_ai" && there ? opponent : "";
   }
 

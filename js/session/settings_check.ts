@@ -1,4 +1,5 @@
 /** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/setting.py. */
+import { scriptsOf } from "../contract/opponents";
 import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../contract/protocol";
 
 /**
@@ -57,7 +58,7 @@ export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchem
 /** Names that a table of this kind may have, for a drill. */
 export function namesFor(kind: string | undefined, spec: Pick<DrillSpec, "terms" | "baselines"> | undefined): string[] {
   if (kind === "weights") return (spec?.terms ?? []).map(({ name }) => name);
-  return ["self", "pool", "idle", "random", ...(spec?.baselines ?? [])];
+  return ["self", "pool", ...scriptsOf(spec)];
 }
 
 function pairsIn(text: string): [name: string, number: string][] {

@@ -1,5 +1,7 @@
 /** What the show host is set to: the drill, the policies and the settings of the show. Sends what differs from what it has. */
+
 import type { Model, SavedSnapshot, Traits } from "../contract/model";
+import { ownOpponent, scriptsOf } from "../contract/opponents";
 import type { Bytes, ShowTrait, ToWorker } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
 
@@ -97,9 +99,8 @@ export class ShowLink {
       const data = copyBytes(rival.data);
       this.ends.post({ type: "RIVAL", id, name: opponent, version, layers, activation, data }, [data]);
     }
-    const { baselines = [] } = model.get("drill")?.spec ?? {};
-    const there = rival || ["idle", "random", ...baselines].includes(opponent);
-    const named = there ? opponent : (baselines[0] ?? "random");
+    const drill = model.get("drill")?.spec;
+    const named = rival || scriptsOf(drill).includes(opponent) ? opponent : ownOpponent(drill);
     this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent: show.mode === "human_vs_ai" && !met ? "" : named });
   }
 }

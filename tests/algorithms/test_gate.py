@@ -22,7 +22,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning.parts import Progress
+from dshq_widget.learning.parts import Experience, Progress
 from dshq_widget.learning.saved_state import with_fresh_moments
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.decisions import experience, features
@@ -458,15 +458,16 @@ class TestTrainer:
         said, trainer = [], ContinuousTrainer(filled())
         learner = GateLearner(trainer, 0, np.zeros(1, np.float32), said.append)
         sample, progress = trainer.buffer.sample, Progress(TrainConfig(), 0, 0)
+        due = Experience(None, np.zeros(0, np.int64), np.zeros(0))
 
         def flaky(*args, **kwargs):
             trainer.buffer.sample = sample
             raise OSError("out of luck")
 
         trainer.buffer.sample = flaky
-        assert learner.update(None, progress) == {} and learner.skipped == 1
+        assert learner.update(due, progress) == {} and learner.skipped == 1
         assert said == ["a training step of the gate failed: out of luck"]
-        assert learner.update(None, progress)["batch_size"] > 0 and learner.skipped == 1
+        assert learner.update(due, progress)["batch_size"] > 0 and learner.skipped == 1
 
     def test_a_gradient_that_is_not_finite_is_skipped(self):
         trainer = ContinuousTrainer(filled())

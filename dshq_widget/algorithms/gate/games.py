@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,11 +23,6 @@ from dshq_widget.learning.telemetry.report import merge
 
 LONGEST_WAIT = 0.05
 """Seconds that the real clock waits before it lets the run look for commands."""
-
-
-@dataclass
-class Due(Experience):
-    """A training step is due: `samples` are the decisions to learn from, or None for a sample of the buffer."""
 
 
 class GateGames(SimpleSource):
@@ -55,7 +49,7 @@ class GateGames(SimpleSource):
         self._new = 0
         self._due = 0.0  # real clock: time.monotonic() of the next step
 
-    def next(self, learner: ContinuousTrainer, config: TrainConfig, version: int) -> Due | None:
+    def next(self, learner: ContinuousTrainer, config: TrainConfig, version: int) -> Experience | None:
         """Advance the clock to the next training step; None if none is due yet."""
         settings = self.gate.settings
         if settings.clock == "real" and not self._arrived(settings):
@@ -69,7 +63,7 @@ class GateGames(SimpleSource):
         if not learner.ready:
             return None
         latest = None if settings.enabled else self._latest(settings)
-        due = Due(
+        due = Experience(
             latest, np.zeros(0, np.int64), merge(self._unreported or [self.territories.stats()]), decisions=self._new
         )
         self._unreported, self._new = [], 0

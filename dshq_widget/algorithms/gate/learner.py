@@ -10,7 +10,7 @@ from dshq_widget.algorithms.gate import components as parts
 from dshq_widget.algorithms.gate.action_rewards import NAMES
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import Experience as Decision
-from dshq_widget.algorithms.gate.games import Due, GateGames
+from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.run import Companion, Run
@@ -40,7 +40,7 @@ class GateLearner(Learner):
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
         try:
-            return self.trainer.step(progress.rate, experience.samples if isinstance(experience, Due) else None)
+            return self.trainer.step(progress.rate, experience.samples)
         except Exception as error:  # the next step may work; a run of failures ends the training (learning/run.py)
             self._failed += 1
             self._warn(f"a training step of the gate failed: {error}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.algorithm import Message, OneProcess, OnExit, OnMessage, Processes
+from dshq_widget.algorithms.algorithm import Job, Message, OneProcess, OnExit, OnMessage, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.contract.game_spec import Game
@@ -73,7 +73,7 @@ class DrillProcesses:
         drill: CompiledDrill,
         config: TrainConfig,
         weights: SharedBlock,
-        job: Message,
+        job: Job,
         on_message: OnMessage,
         on_exit: OnExit,
     ) -> None:
@@ -245,7 +245,7 @@ def prepare_processes(drill: Game, config: TrainConfig) -> None:
 
 
 def start_processes(
-    drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
+    drill: Game, config: TrainConfig, weights: SharedBlock, job: Job, on_message: OnMessage, on_exit: OnExit
 ) -> Processes:
     """A learner with rollout workers for a drill; for an environment one learner, which steps it itself. Raises
     RuntimeError with one sentence for a device or a package that is missing.

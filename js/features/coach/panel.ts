@@ -3,6 +3,7 @@
  * scene. Shows how often blue wins from each scene, before practice and now.
  */
 
+import { ownOpponent } from "../../contract/opponents";
 import type { DrillSpec, SceneRow } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
 import type { Panel, PanelView } from "../../panels/panel";
@@ -92,7 +93,7 @@ function build({ session, signal }: PanelView): HTMLElement {
 
 function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () => void): HTMLElement {
   const who = spec.sides === 2 ? sideName(0) : "It";
-  const against = spec.sides === 2 ? ` against ${spec.baselines[0] ?? "random"}` : "";
+  const against = spec.sides === 2 ? ` against ${ownOpponent(spec)}` : "";
   const name = `Scene ${number}`;
   return h(
     "li",

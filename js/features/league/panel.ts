@@ -3,6 +3,7 @@
  * on one scale, and the cross table. Drawn only while it is seen.
  */
 
+import { ownOpponent } from "../../contract/opponents";
 import type { LeagueRow } from "../../contract/protocol";
 import { rated } from "../../contract/rating";
 import type { Panel, PanelView } from "../../panels/panel";
@@ -21,7 +22,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   const about = h("p", { class: "caption" });
   const body = h("tbody");
   const empty = h("p", { class: "sentence" }, EMPTY);
-  const script = () => session.model.get("drill")?.spec.baselines[0] ?? "random";
+  const script = () => ownOpponent(session.model.get("drill")?.spec);
   const against = h("th", { scope: "col", class: "number" });
   const table = h(
     "table",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from dshq_widget.algorithms.algorithm import Message, OneProcess, OnExit, OnMessage, Processes
+from dshq_widget.algorithms.algorithm import Job, OneProcess, OnExit, OnMessage, Processes
 from dshq_widget.algorithms.ppo.cluster import requirements
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
@@ -16,7 +16,7 @@ LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
 
 
 def start(
-    drill: Game, config: TrainConfig, weights: SharedBlock, job: Message, on_message: OnMessage, on_exit: OnExit
+    drill: Game, config: TrainConfig, weights: SharedBlock, job: Job, on_message: OnMessage, on_exit: OnExit
 ) -> Processes:
     """A learner whose rollouts are played on a cluster (`algorithm.Start`). Raises RuntimeError with one sentence for a
     device, a package or a token that is missing.
