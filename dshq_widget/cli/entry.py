@@ -6,6 +6,8 @@ module and the packages above it import next to nothing.
 import os
 import signal
 
+END_SECONDS = 30.0
+
 
 def main() -> int:
     """Run one verb and return the exit status."""
@@ -14,7 +16,19 @@ def main() -> int:
             signal.signal(number, _end)
     from dshq_widget.cli.main import main as run
 
-    return run()
+    status = run()
+    if status > 128:
+        _end_soon(status)
+    return status
+
+
+def _end_soon(status: int) -> None:
+    """Python waits for threads before it ends, also for one that compiles or hangs: not longer than `END_SECONDS`."""
+    import threading  # main has imported it
+
+    timer = threading.Timer(END_SECONDS, os._exit, [status])
+    timer.daemon = True
+    timer.start()
 
 
 def _end(number: int, _frame: object) -> None:

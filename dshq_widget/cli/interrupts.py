@@ -48,18 +48,20 @@ class Watch:
     """The handlers of one command and the thread beside them. `kept` is added to the message of a forced end."""
 
     def __init__(self) -> None:
-        self.held = False
+        self.held = True  # while it is made: a signal that comes now is sent again (`_force`)
+        self.told: int | None = None  # the signal that was raised last
         self.closed = threading.Event()
         self.kept = ""
         self._main = threading.main_thread().ident or 0
         self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
         self._write.setblocking(False)
+        self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         closing = [HANGUP] if HANGUP and signal.getsignal(HANGUP) == signal.SIG_DFL else []
         self._before = {number: signal.signal(number, self._handle) for number in (*SIGNALS, *closing)}
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
-        self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
         self._thread.start()
+        self.held = False
 
     def close(self) -> None:
         """Restore the handlers that were there before."""
@@ -77,6 +79,7 @@ class Watch:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if not self.held:
+            self.told = number
             raise Interrupted(number)
 
     def _unraised(self, lost: sys.UnraisableHookArgs) -> None:
@@ -120,6 +123,17 @@ def watched() -> Iterator[None]:
     finally:
         watch, _watch = _watch, None
         watch.close()
+
+
+def behind(error: BaseException) -> Interrupted | None:
+    """The stop that is behind an error, if one is: the error itself, or one that it broke on its way, such as numba's
+    import, which cannot be begun twice.
+    """
+    if isinstance(error, Interrupted):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted()
+    return Interrupted(_watch.told) if _watch is not None and _watch.told is not None else None
 
 
 def hold() -> None:

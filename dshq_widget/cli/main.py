@@ -36,9 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"dshq: cannot write to stdout: {lost}", file=sys.stderr)
                 return status or 1
             return status
-        except KeyboardInterrupt as error:
+        except (Exception, KeyboardInterrupt) as error:
+            end = interrupts.behind(error)
+            if end is None:
+                raise
             interrupts.hold()
-            end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
             print(f"\ndshq: {end}", file=sys.stderr)
             _end_children()
             return end.status
@@ -49,13 +51,12 @@ def _run(arguments: list[str]) -> int:
         know_algorithm(arguments)
         options = parser((*VERBS, *plugged())).parse_args(arguments)
         result = options.run(options)
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, RuntimeError, MemoryError, OSError) as error:
+        if interrupts.behind(error):
+            raise
+        print(f"dshq: {error}", file=sys.stderr)
         # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors.
-        print(f"dshq: {error}", file=sys.stderr)
-        return 2
-    except (RuntimeError, MemoryError, OSError) as error:
-        print(f"dshq: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1
     status = 0
     if isinstance(result, tuple):
         result, status = result

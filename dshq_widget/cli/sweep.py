@@ -46,9 +46,11 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     try:
         with outputs.written("--out", options.out):
             result = run(drill, dict(varied), **how, **budget, **fixed)
-    except KeyboardInterrupt as error:
+    except (Exception, KeyboardInterrupt) as error:
+        end = interrupts.behind(error)
+        if end is None:
+            raise
         interrupts.hold()
-        end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
         print(f"\ndshq: {end}{kept}", file=sys.stderr)
         return None, end.status
     best = result.best

@@ -66,16 +66,18 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
                 else:
                     interrupts.keep(f"; {_kept(trainer, where)}")
                     saved = _finish(trainer, out, plan.latest)
-        except RuntimeError as error:
-            ended, status = str(error), 2 if isinstance(error, EnvironmentFailed) else 1
-            if trainer.latest_policy().step > first:
-                where, problem = keeping.save(trainer, out or (log_dir and log_dir / AUTOSAVE_NAME))
-                ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))
-        except KeyboardInterrupt as error:
-            end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
+        except (Exception, KeyboardInterrupt) as error:
             target = out or (log_dir and log_dir / AUTOSAVE_NAME)
-            where, kept = keeping.rescue(trainer, target, first)
-            ended, status = f"{end}; {kept}", end.status
+            if end := interrupts.behind(error):
+                where, kept = keeping.rescue(trainer, target, first)
+                ended, status = f"{end}; {kept}", end.status
+            elif isinstance(error, RuntimeError):
+                ended, status = str(error), 2 if isinstance(error, EnvironmentFailed) else 1
+                if trainer.latest_policy().step > first:
+                    where, problem = keeping.save(trainer, target)
+                    ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))
+            else:
+                raise
         if problem := written.end(where is not None or trainer.latest_policy().step > first):
             ended, status = "; ".join(filter(None, (ended, problem))), status or 1
         result = _result(trainer, where, saved)

@@ -145,6 +145,41 @@ with interrupts.watched():
 """
 
 
+BREAKS = """
+import os, signal, sys, time
+from dshq_widget.cli import main
+def breaks(options):
+    "Be stopped in the middle of an import."
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(300)
+    finally:
+        raise {error}("half an import")
+main.VERBS += (breaks,)
+sys.exit(main.main(["breaks"]))
+"""
+
+
+@pytest.mark.parametrize("error", ["KeyError", "RuntimeError", "ValueError"])
+def test_what_a_stop_breaks_on_its_way_is_the_stop(error):
+    command = [sys.executable, "-c", BREAKS.format(error=error)]
+    run = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    assert (run.returncode, run.stderr) == (143, "\ndshq: stopped by SIGTERM\n")
+
+
+OUTLIVED = """
+import threading, time
+from dshq_widget.cli import entry, main
+entry.END_SECONDS, main.main = 0.3, lambda: 143
+threading.Thread(target=time.sleep, args=[300]).start()
+raise SystemExit(entry.main())
+"""
+
+
+def test_a_thread_that_does_not_end_holds_up_nothing():
+    assert subprocess.run([sys.executable, "-c", OUTLIVED], timeout=PATIENCE).returncode == 143
+
+
 def test_an_end_that_waits_for_something_that_does_not_come_is_forced():
     run = subprocess.run([sys.executable, "-c", STANDS], stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert (run.returncode, run.stderr) == (143, "\ndshq: stopped by SIGTERM\n")
