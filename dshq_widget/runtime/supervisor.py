@@ -34,6 +34,10 @@ from dshq_widget.system.pids import used
 TURN_SECONDS = 0.25
 START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
 SILENT_SECONDS = 3.0  # six missed beats
+BEATING_SECONDS = 0.02
+"""Processor time that three beats take at most, in ticks of a clock of 10 ms (Linux) or 16 ms (Windows); measured: 2 ms
+a second.
+"""
 TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
@@ -261,7 +265,7 @@ class _Run:
         if now - self.last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
             return "slow" if self._pulse.beats() else "silent"
         if now - self._last_progress > stuck_seconds and self.progress:
-            waits = self._pulse.beats() and used(self.process.pid) - self._used < stuck_seconds
+            waits = self._pulse.beats(BEATING_SECONDS) and used(self.process.pid) - self._used < stuck_seconds
             return "slow" if waits else "stuck"
         return "running" if self.progress else "starting"
 

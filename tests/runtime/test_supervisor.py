@@ -19,6 +19,7 @@ from dshq_widget.runtime import supervisor as supervisor_module
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Restart, Supervisor
 from dshq_widget.system.form import PORTABLE
+from dshq_widget.system.portable import processes as portable
 from tests.harness.processes.faults import until
 from tests.harness.processes.in_threads import ThreadChannel
 
@@ -292,9 +293,26 @@ def test_a_child_that_is_only_slow_is_not_called_silent(supervisor, ears, monkey
 def test_a_stuck_loop_is_flagged_though_the_process_beats(supervisor, ears):
     child = supervisor.start(PROBE, stuck_seconds=1.0, **ears.callbacks)
     ears.wait_for("HEALTH", health="running")
-    child.send({"type": "SLEEP", "seconds": 4})
+    child.send({"type": "SLEEP", "seconds": 6})
     ears.wait_for("HEALTH", health="stuck")
     ears.wait_for("HEALTH", health="running")
+
+
+def test_the_time_that_beats_take_is_no_sign_of_work():
+    """In the portable form, which knows only how much time a process gets."""
+
+    def work(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    pulse = portable.Pulse(os.getpid())
+    time.sleep(portable.PULSE_SECONDS)
+    pulse.beats()  # what came before is forgotten
+    work(0.05)
+    assert pulse.beats() and not pulse.beats(0.5)
+    work(0.6)
+    assert pulse.beats(0.5)
 
 
 def test_the_end_of_the_thread_that_called_start_kills_no_child(supervisor, ears):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 import psutil
@@ -105,10 +106,12 @@ class Pulse:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._used, self._seen = used(pid), time.monotonic()
+        self._seen = deque([(time.monotonic(), used(pid))])  # times, and processor seconds
 
-    def beats(self) -> bool:
-        """Whether it has run since the last question, or a moment ago."""
-        if (now_used := used(self._pid)) > self._used:
-            self._used, self._seen = now_used, time.monotonic()
-        return time.monotonic() - self._seen < PULSE_SECONDS
+    def beats(self, beside: float = 0.0) -> bool:
+        """Whether it has got more than `beside` seconds within the last PULSE_SECONDS, or since the last question."""
+        now, seconds = time.monotonic(), used(self._pid)
+        self._seen.append((now, seconds))
+        while self._seen[1][0] < now - PULSE_SECONDS:
+            self._seen.popleft()
+        return seconds - self._seen[0][1] > beside

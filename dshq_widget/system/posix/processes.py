@@ -73,8 +73,8 @@ class Pulse:
     def __init__(self, pid: int) -> None:
         self._pid = pid
 
-    def beats(self) -> bool:
-        """Whether a thread of it runs, or waits for a processor or a disk."""
+    def beats(self, beside: float = 0.0) -> bool:
+        """Whether a thread of it runs, or waits for a processor or a disk; `beside` is for the portable form."""
         try:
             if sys.platform != "linux":
                 return psutil.Process(self._pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
