@@ -308,9 +308,9 @@ class DrillWidget(anywidget.AnyWidget):
 
     def export_html(self, path: str | os.PathLike[str], *, train: bool | None = None) -> Path:
         """Write the match, with its current policy, as one HTML file that needs no kernel and no network connection,
-        and trains by itself: about 0.7 MB.
+        and trains by itself: about 0.8 MB.
 
-        `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
+        `train=False` leaves the trainer out (0.6 MB); True raises ValueError or RuntimeError where a page cannot train
         this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.
         """
         return atomic.write(path, self._page_file(train))
@@ -332,7 +332,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It
-        adds about 0.15 MB to the notebook.
+        adds about 0.3 MB to the notebook.
         """
         title = self.drill["spec"]["title"]
         return Embedded(frame(self._document(packed=True), title), title)

@@ -1,6 +1,6 @@
 """A match as one HTML file that needs no kernel and no network: the page's own code, the drill and one policy.
 
-`packed` makes it about a third as large, for a notebook's output: the code is stored as gzip in base64 and the browser
+`packed` makes it about half as large, for a notebook's output: the code is stored as gzip in base64 and the browser
 unpacks it with `DecompressionStream`.
 """
 
