@@ -1,4 +1,4 @@
-"""Two magpies and a coin that hops away when it is taken: whoever took more of them in twenty seconds wins."""
+"""Two magpies and a coin that hops away when it is taken: the one that took more of them in twenty seconds wins."""
 
 from dshq_widget import Choice, Drill, Observation, rule
 

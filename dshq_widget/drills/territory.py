@@ -54,7 +54,7 @@ OF_CHUNK = {
     "chunk": "number of one of the busiest chunks, as a share of the last one's",
     "workers": "there, as a share of all that a colony has",
     "protectors": "the same of these",
-    "energy parasites": "how their number there changed in the window; .5: not at all",
+    "energy parasites": "how their number there changed in the window; 0.5: not at all",
     "combat parasites": "the same of these",
 }
 SEEN = BUSIEST * len(OF_CHUNK)
@@ -184,7 +184,7 @@ def next_busiest(s, i, last):
 
 @rule
 def parasite_rates(s, i, chunk):
-    """How the energy parasites and the combat parasites of a chunk changed in number, from 0 to 1; .5: not at all."""
+    """How the energy parasites and the combat parasites of a chunk changed in number, from 0 to 1; 0.5: not at all."""
     energy_start, energy_end, combat_start, combat_end = 0, 0, 0, 0
     for slot in loop(SLOTS):
         then = s.start_parasite_chunk[slot, i] == chunk
@@ -289,7 +289,7 @@ class Territory(Drill):
         *(Observation(f"place {k + 1} {what}", help=of) for k in range(BUSIEST) for what, of in OF_CHUNK.items()),
         Observation("energy spawns", scale=ENERGY_SPAWNS, help="energy parasites that the queen can pay for"),
         Observation("combat spawns", scale=COMBAT_SPAWNS, help="the same of combat parasites"),
-        Observation("player energy rate", help="how the colony's energy changed in the window; .5: not at all"),
+        Observation("player energy rate", help="how the colony's energy changed in the window; 0.5: not at all"),
     )
     observation_range = (0.0, 1.0)
     algorithm = "gate"

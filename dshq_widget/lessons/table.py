@@ -145,7 +145,7 @@ LESSONS: dict[str, Lesson] = {
             "q-learning",
             "q_learning_then_dqn",
             "Q-learning, then DQN",
-            "The best that may follow is a target, whoever played; a network needs old games and a target that stays.",
+            "The best that may follow is a target for anybody's games; a network needs old games and a fixed target.",
             WATCH,
         ),
         Lesson(

@@ -63,7 +63,7 @@ class SpoSettings(Section):
     init_log_alpha: float = setting(3.0, "float", "First alpha", RESTART, "loss", lo=-18.0, hi=20.0)
     """Alpha, the weight of the trust region, is softplus of a number that begins here."""
     tau: float = setting(0.02, "float", "Target's share", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Share of the newest network that the target network takes over at each step (measured; the source has .005)."""
+    """Share of the newest network that the target network takes over at each step (measured; the source has 0.005)."""
     replay_buffer_size: int = setting(
         65_536, "int", "Replay", RESTART, "replay", unit="decisions", lo=64, hi=10_000_000
     )
