@@ -267,6 +267,17 @@ def test_architecture_has_every_trait_and_every_message_of_the_page():
     assert len(types) > 45 and [name for name in sorted(types) if not re.search(rf"`{name}[` ]", text)] == []
 
 
+def test_architecture_has_every_shared_setting_and_every_part_of_a_feature():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    readers = text[text.index("| reader | settings |") :].split("\n\n")[0]
+    assert set(re.findall(r"`([a-z_]+)`", readers)) == {*settings.FIELDS}
+    halves = text[text.index("| half | brings |") :].split("\n\n")[0]
+    plug = (ROOT / "js/features/plug.ts").read_text("utf-8")
+    interfaces = re.findall(r"interface (?:PageFeature|MatchPart) \{(.*?)\n\}", plug, re.S)
+    brought = {name for one in interfaces for name in re.findall(r"(?m)^  (?:readonly )?(\w+)\?[:(]", one)}
+    assert len(brought) > 10 and [name for name in sorted(brought) if f"`{name}`" not in halves] == []
+
+
 def test_every_document_is_two_clicks_from_their_list():
     reached = {(ROOT / "docs" / "README.md").resolve()}
     for _ in range(2):
