@@ -41,6 +41,14 @@ def test_the_pictures_of_the_readme_are_there():
     assert [picture for picture in pictures if not (ROOT / picture).exists()] == []
 
 
+def test_the_figures_of_the_readme_are_those_of_their_page():
+    text = (ROOT / "README.md").read_text()
+    table = text[text.index("| | here | the other |") :].split("\n\n")[0]
+    figures = re.findall(r"\d[\d,.]*(?: million)?", "".join(re.findall(r"(?m)^\|[^|]*(\|.*)$", table)))
+    page = (ROOT / "docs" / "explain" / "figures.md").read_text()
+    assert len(figures) > 8 and [figure for figure in figures if figure.rstrip(",.") not in page] == []
+
+
 def test_the_wheel_that_they_name_is_that_of_this_version():
     pages = [*DOCUMENTS, ROOT / "tools" / "site" / "pages" / "index.md"]
     named = {name for page in pages for name in re.findall(r"dshq_widget-[\w.]+-[\w-]+\.whl", page.read_text())}
