@@ -1,6 +1,7 @@
 /** The page of the widget: one session per model, one view per place it is shown in. js/widget.ts loads it. */
 
 import type { Model } from "./contract/model";
+import type { PageAttribute } from "./contract/protocol";
 import { PAGE_FEATURES } from "./features/page";
 import type { Between } from "./features/plug";
 import { keepKeys } from "./input/notebook_keys";
@@ -106,9 +107,9 @@ function renderView({ session, betweens, duel, undoing }: Parts, el: HTMLElement
   };
 }
 
-/** The root's data-* attributes, which tests and scripts rely on (docs/reference/settings.md). */
+/** The root's data-* attributes, which tests and scripts rely on (docs/contract.md). */
 function followContract(session: Session, number: number, root: HTMLElement, banner: HTMLElement, signal: AbortSignal): void {
-  const set = (name: string, value: string | number | boolean) => setAttribute(root, `data-${name}`, String(value));
+  const set = (name: PageAttribute, value: string | number | boolean) => setAttribute(root, `data-${name}`, String(value));
 
   const status = () => {
     const now = session.status;

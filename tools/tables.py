@@ -15,9 +15,12 @@ from typing import Any
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
+from dshq_widget.cli.main import plugged
 from dshq_widget.contract import labels, messages, presets, protocol, run_file, sections, setting, settings
 from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
+from dshq_widget.contract.json_fields import JSON_FIELDS, Entry
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
+from dshq_widget.contract.page_attributes import PAGE_ATTRIBUTES
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
 from dshq_widget.drill.declaration import Drill
@@ -42,6 +45,7 @@ def tables_ts() -> str:
         "SPEEDS": protocol.SPEEDS,
         "STEP_UNITS": protocol.STEP_UNITS,
         "PANELS": tuple(protocol.PANELS),
+        "PAGE_ATTRIBUTES": tuple(PAGE_ATTRIBUTES),
         "TABS": protocol.TABS,
         "SWAPS": protocol.SWAPS,
         "RENDERERS": protocol.RENDERERS,
@@ -82,6 +86,38 @@ def messages_ts() -> str:
 
 def _without_zeros(paint: palette.Paint) -> dict[str, Any]:
     return {key: value for key, value in dataclasses.asdict(paint).items() if value}
+
+
+def contract_md() -> str:
+    """`docs/contract.md`: fields of `--json` and attributes of the page; where the other tables are."""
+    known = algorithms.algorithms.values()
+    verbs = {
+        **JSON_FIELDS,
+        **{name: fields for verb in plugged() for name, fields in getattr(verb, "answers", {}).items()},
+    }
+    parts = [
+        "# One vocabulary",
+        "Written by `make tables` from the files of dshq_widget/contract: change it there.",
+        "The same word in Python, YAML, flags, messages and on the page: [settings, metrics](reference/settings.md), "
+        "[what each algorithm adds](reference/algorithms.md), [messages, names of buttons](develop/protocol.md), "
+        "[what a drill's numbers mean](reference/drill-tables.md), [terms](reference/glossary.md).",
+        "## Attributes of the page",
+        "The root of the page, `.dshq-widget`, has each as `data-NAME`. Empty means not known.",
+        _entries("name", PAGE_ATTRIBUTES),
+        "## Answers of the command line",
+        "With `--json` the last line of stdout is one JSON object.",
+    ]
+    for verb, fields in verbs.items():
+        parts += [f"### {verb}", _entries("field", fields)]
+        if verb == "train":
+            for each in known:
+                parts += [f"With {each.name} also:", _entries("field", each.answers)] if each.answers else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _entries(what: str, entries: Mapping[str, Entry]) -> str:
+    rows = [(f"`{name}`", entry.value, entry.meaning) for name, entry in entries.items()]
+    return table((what, "value", "meaning"), rows)
 
 
 def settings_md() -> str:
@@ -321,6 +357,7 @@ FILES = {
     "js/contract/game.ts": game_ts,
     "js/contract/messages.ts": messages_ts,
     "js/trainer/tables.ts": trainer_ts,
+    "docs/contract.md": contract_md,
     "docs/reference/settings.md": settings_md,
     "docs/reference/algorithms.md": algorithms_md,
     "docs/reference/drill-tables.md": drill_tables_md,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dshq_widget.contract import metrics, sections, setting, settings
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.metrics import Metric
 from dshq_widget.contract.places import found_at
 from dshq_widget.contract.sections import Section
@@ -179,6 +180,8 @@ class Algorithm:
     """The charts of these."""
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
+    answers: Mapping[str, Entry] = field(default_factory=dict)
+    """What each field of that is (contract/json_fields.py)."""
     suits: Callable[[GameSpec], None] = lambda spec: None
     """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
     engines: Mapping[str, Engine] = field(default_factory=dict)

@@ -10,10 +10,37 @@ from typing import Any
 
 from dshq_widget.cli import outputs
 from dshq_widget.cli.arguments import Parser, UsageError, takes
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.files import atomic
 
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """How many threads numpy's algebra takes, as its libraries read it when they are loaded."""
+
+ANSWERS = {
+    "submit": {
+        "submission": Entry("1 or more", "Number of the entry."),
+        "round": Entry("1 or more", "Number of the round."),
+        "title": Entry("text", "The round's title."),
+        "digest": Entry("hex", "Of the file; equal files have equal ones."),
+    },
+    "league verify": {
+        "replay": Entry("path", "The replay."),
+        "sha256": Entry("hex", "Of the match, played again; it is the published one."),
+        "policies": Entry("list", "The files that were compared with the players', if any."),
+    },
+    "league token": {
+        "name": Entry("text", "The instructor."),
+        "token": Entry("text", "Their new token; the one before stops working."),
+    },
+    "grades": {
+        "out": Entry("path", "The file of grades."),
+        "students": Entry("0 or more", "Students of the roster."),
+        "assignments": Entry("list", "Names of the assignments."),
+        "not_in_roster": Entry("list", "Who has scores, and is not in the roster."),
+        "nothing_submitted": Entry("list", "Students of the roster without a score."),
+    },
+}
+"""What each says with `--json`."""
 
 
 def _submit(verb: Parser) -> None:
@@ -66,7 +93,7 @@ def _grades(verb: Parser) -> None:
     verb.add_argument("--out", required=True, help="write the grades to this file, NAME.csv")
 
 
-@takes(_submit)
+@takes(_submit, {"submit": ANSWERS["submit"]})
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
     if not options.token:
@@ -83,7 +110,7 @@ def submit(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-@takes(_league)
+@takes(_league, {deed: ANSWERS[deed] for deed in ("league verify", "league token")})
 def league(options: argparse.Namespace) -> dict[str, Any] | None:
     """Run a class league server, or verify a replay that a league published."""
     if options.deed == "verify":
@@ -122,7 +149,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
     return None
 
 
-@takes(_grades)
+@takes(_grades, {"grades": ANSWERS["grades"]})
 def grades(options: argparse.Namespace) -> dict[str, Any]:
     """Match the scores that nbgrader exported to a roster, and write the grades as CSV."""
     from dshq_widget.classroom.grades import as_csv, matched, read_roster, read_scores

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from dshq_widget import algorithms
 from dshq_widget.contract import run_file, sections, setting, settings
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.version import __version__
 
 SECONDS = 60.0
@@ -49,11 +50,16 @@ def whole(text: str) -> int:
     raise argparse.ArgumentTypeError(f"wanted a whole number such as 200 or 1e6, got {text!r:.60}")
 
 
-def takes(arguments: Callable[[Parser], None]) -> Callable[[Verb], Verb]:
-    """A verb with a function that adds its arguments to its parser."""
+def takes(
+    arguments: Callable[[Parser], None], answers: Mapping[str, Mapping[str, Entry]] | None = None
+) -> Callable[[Verb], Verb]:
+    """A verb with a function that adds its arguments to its parser, and with what it says with `--json`: fields under
+    its name, or under "its-name deed".
+    """
 
     def with_arguments(verb: Verb) -> Verb:
         verb.arguments = arguments  # type: ignore[attr-defined]
+        verb.answers = answers or {}  # type: ignore[attr-defined]
         return verb
 
     return with_arguments

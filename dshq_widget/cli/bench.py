@@ -59,7 +59,7 @@ def machine() -> dict[str, Any]:
 
 
 def bench(drill: str | CompiledDrill, seconds: float = 2.0) -> dict[str, Any]:
-    """`{machine, drill, ceilings, rates, ratios}`; names and units in docs/reference/settings.md."""
+    """`{machine, drill, ceilings, rates, ratios}`; names and units in docs/contract.md."""
     game = compiled(drill)
     ceilings = {"gemm_gflops_per_core": gemm(seconds), "copy_gb_per_second": copy(seconds)}
     tiles, naive = simulation(game, seconds), NaiveGame(game).rate(GAMES, seconds)

@@ -1,10 +1,11 @@
-"""What a feature shares with the page: its panel and tab, the ids of its controls, its messages."""
+"""What a feature shares with the page: its panel and tab, the ids of its controls, its attributes, its messages."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.messages import Message
 
 
@@ -23,6 +24,8 @@ class Face:
     """Ids -> accessible names, as in controls.py."""
     patterns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Ids of controls that are there several times -> what they are."""
+    attributes: Mapping[str, Entry] = dataclasses.field(default_factory=dict)
+    """What it adds to the page's root (page_attributes.py)."""
     to_kernel: tuple[type[Message], ...] = ()
     """What only the feature's part of the page sends."""
     to_page: tuple[type[Message], ...] = ()

@@ -6,7 +6,7 @@
  */
 import type { DrillSpec, EnvironmentSpec } from "./game";
 import type { ShowEvent } from "./messages";
-import type { MODES, PANELS, RENDERERS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
+import type { MODES, PAGE_ATTRIBUTES, PANELS, RENDERERS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
 
 export type { Cells, DrillSpec, EnvironmentSpec, Handle } from "./game";
 export type { KernelToPage, PageToKernel, PlanStart, ShowEvent } from "./messages";
@@ -20,6 +20,8 @@ export type StepUnit = (typeof STEP_UNITS)[number];
 export type PanelName = (typeof PANELS)[number];
 export type TabName = keyof typeof TABS;
 export type Theme = "light" | "dark";
+/** Of the page's root: `data-NAME` (dshq_widget/contract/page_attributes.py). */
+export type PageAttribute = (typeof PAGE_ATTRIBUTES)[number];
 export type Status = (typeof STATUSES)[number] | "disconnected"; // the page's own word for a kernel that is gone
 export type RendererKind = "webgpu" | "canvas2d";
 export type RendererChoice = (typeof RENDERERS)[number];

@@ -53,6 +53,29 @@ export const PANELS = [
   "dream"
 ] as const;
 
+export const PAGE_ATTRIBUTES = [
+  "status",
+  "trainer",
+  "mode",
+  "drill",
+  "version",
+  "tick",
+  "score",
+  "playing",
+  "fps",
+  "frame-ms",
+  "win-rate",
+  "win-rate-random",
+  "return",
+  "agent-steps",
+  "renderer",
+  "renderer-thread",
+  "renderer-reason",
+  "search-ms",
+  "theme",
+  "trainer-ready"
+] as const;
+
 export const TABS = {
   "learn": [
     "seat",

@@ -5,7 +5,7 @@
  * Folder `features`: one folder per feature, whole: code, panels, style and tests. Core imports none of them, and they import no other.
  */
 import type { Model } from "../contract/model";
-import type { PanelName, ToPage, ToWorker } from "../contract/protocol";
+import type { PageAttribute, PanelName, ToPage, ToWorker } from "../contract/protocol";
 import type { Decider, Elsewhere, Substitute } from "../match/decider";
 import type { Policy } from "../match/policy";
 import type { Show } from "../match/show";
@@ -25,7 +25,7 @@ export interface PageFeature {
   /** What the colours over the pitch mean while its map lies there, else null. Asked again at the event `map`. */
   readonly legend?: (session: PanelSession) => Legend | null;
   /** Keeps attributes `data-NAME` of the page's root, up to `signal`. */
-  readonly attributes?: (session: PanelSession, set: (name: string, value: string) => void, signal: AbortSignal) => void;
+  readonly attributes?: (session: PanelSession, set: (name: PageAttribute, value: string) => void, signal: AbortSignal) => void;
 }
 
 export interface Between {
@@ -34,7 +34,7 @@ export interface Between {
   /** Whether the kernel is there, at each change. */
   kernelIs(connected: boolean): void;
   /** Stands above the match, up to `signal`; `set` sets an attribute `data-NAME` of the page's root. */
-  show(set: (name: string, value: string) => void, signal: AbortSignal): HTMLElement;
+  show(set: (name: PageAttribute, value: string) => void, signal: AbortSignal): HTMLElement;
   dispose(): void;
 }
 

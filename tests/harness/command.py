@@ -10,7 +10,9 @@ import subprocess
 import sys
 from typing import Any, NamedTuple
 
+from dshq_widget import algorithms
 from dshq_widget.cli import main
+from dshq_widget.contract.json_fields import JSON_FIELDS
 from tests.harness.processes.in_threads import in_threads
 
 PATIENCE = 300
@@ -48,5 +50,13 @@ def process(
 
 
 def answer(*arguments: object) -> dict[str, Any]:
-    """What a verb says with --json."""
-    return json.loads(dshq(*arguments, "--json").stdout.splitlines()[-1])
+    """What a verb says with --json: nothing that is not in docs/contract.md."""
+    said = json.loads(dshq(*arguments, "--json").stdout.splitlines()[-1])
+    assert set(said) <= known_fields(str(arguments[0])), said
+    return said
+
+
+def known_fields(verb: str) -> set[str]:
+    """The fields of its answer, whatever algorithm it is about."""
+    more = (each.answers for each in algorithms.algorithms.values() if verb == "train")
+    return {field for fields in (JSON_FIELDS[verb], *more) for field in fields}

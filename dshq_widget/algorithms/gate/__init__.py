@@ -11,6 +11,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.learning import saved_state
 
 if TYPE_CHECKING:
@@ -113,6 +114,16 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
+    answers={
+        "decisions": Entry("0 or more", "Proposals that the gate judged."),
+        "training_steps": Entry("0 or more", "Updates of the gate."),
+        "send_share": Entry("[first tenth, last tenth]", "Share of the proposals that it sent."),
+        "gate_signal_mean": Entry("[first tenth, last tenth]", "Mean of its reward, without the bonus for exploring."),
+        "gate_signal_untrained": Entry("reward, or null", "The same of an untrained policy's proposals."),
+        "send_share_untrained": Entry(
+            "0 to 1, or null", "Share of an untrained policy's proposals that the gate sends."
+        ),
+    },
     memory=memory,
     evaluate=evaluate,
     suits=suits,

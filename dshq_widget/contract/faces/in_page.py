@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dshq_widget.contract.face import Face
+from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.messages import Message
 
 
@@ -68,6 +69,7 @@ IN_PAGE = Face(
         "continue-kept": "Continue from it",
         "discard-kept": "Discard it",
     },
+    attributes={"trainer-ready": Entry("true or false", "Whether the page has what it trains with.")},
     to_kernel=(FetchTrainer, LearnerOffered, FromLearner),
     to_page=(Trainer, LearnerWanted, ToLearner),
 )

@@ -3,7 +3,7 @@
  * for the kernel with `engine="page"`. A run that the browser kept is offered to whoever trains now.
  */
 import { listen, type Model } from "../../contract/model";
-import type { KernelToPage } from "../../contract/protocol";
+import type { KernelToPage, PageAttribute } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
 import type { Between } from "../plug";
 import { LearnerLink } from "./learner_link";
@@ -107,7 +107,7 @@ export class PageTraining implements Between {
     signal.addEventListener("abort", () => this.followers.delete(changed), { once: true });
   }
 
-  show(set: (name: string, value: string) => void, signal: AbortSignal): HTMLElement {
+  show(set: (name: PageAttribute, value: string) => void, signal: AbortSignal): HTMLElement {
     const ready = () => set("trainer-ready", String(this.ready));
     this.onOffer(ready, signal);
     ready();
