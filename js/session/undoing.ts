@@ -12,7 +12,8 @@ const UNDO_MS = 10_000;
 const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first
 const MOST_ROWS = 500; // that the kernel gets back of the curves, as many as it sends
 const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten.";
-const NAME = "what was learned before"; // and not a file that anybody saved
+/** The name of what Undo loads: no file that anybody saved has it. */
+export const BEFORE = "what was learned before";
 
 /** What it needs of a session. */
 interface Ends {
@@ -110,7 +111,7 @@ export class Undoing {
       model.set("league", league);
       events.emit("history", undefined);
     };
-    await sendPolicy(this.ends, new File([file], NAME));
+    await sendPolicy(this.ends, new File([file], BEFORE));
     events.on("history", restore, back.signal);
     listen(model, "change:policy", () => queueMicrotask(() => !back.signal.aborted && restore()), back.signal); // after what comes with it
   }

@@ -120,6 +120,7 @@ export class LearnerLink {
     const { scenes } = this; // changes of them are among what came early
     const { code, modules, wgsl } = await this.fetch();
     if (run !== this.run) return; // stopped meanwhile
+    this.place.begin(policy.version);
     this.keeper = new RunKeeper(spec, this.place);
     this.thread = new TrainerThread(code, (message) => this.hear(message), laneCount(Number(values.workers), Number(values.num_envs)));
     this.thread.post({
@@ -163,6 +164,7 @@ export class LearnerLink {
         this.say(message);
         return;
       case "POLICY":
+        if (message.version === 0) this.place.begin(0); // a new network
         this.newest.put(message);
         this.sendPolicy();
         return;

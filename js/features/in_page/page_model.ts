@@ -33,6 +33,10 @@ export class PageModel implements Model {
     return this.own === null && this.base.standalone === true;
   }
 
+  get keptIn(): "browser" | undefined {
+    return this.own ? "browser" : undefined;
+  }
+
   get restart(): string | undefined {
     return this.base.restart;
   }

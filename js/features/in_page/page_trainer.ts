@@ -7,6 +7,7 @@ import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } fro
 import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { checkSetting, namesFor } from "../../session/settings_check";
+import { BEFORE } from "../../session/undoing";
 import type { Running } from "./learner_link";
 import { MetricRows } from "./metric_rows";
 import { NewestPolicy } from "./newest_policy";
@@ -75,7 +76,9 @@ export class PageTrainer {
     await this.forgetting.catch(() => undefined); // what is forgotten was before: Undo may come at once
     const { code } = await this.fetch();
     const found = await ask(code, { type: "READ", spec: this.drill.spec, file: bytes, name });
-    if (found.type === "FILE") this.adopt(found, bytes);
+    if (found.type !== "FILE") return;
+    this.adopt(found, bytes);
+    if (name === BEFORE) this.keeper.keep({ file: bytes, version: found.policy.version }); // forgetting took it from the browser, too
   }
 
   // ---- messages of the page
@@ -134,6 +137,7 @@ export class PageTrainer {
     }
     if (this.thread || model.get("status") !== "starting") return; // stopped meanwhile, or stopped and started again
     if (this.file && this.file.version < (model.get("policy")?.version ?? 0)) this.goBackTo(this.file.version);
+    this.place.begin(this.file?.version ?? model.get("policy")?.version ?? 0);
     const { workers, num_envs: games } = this.values;
     this.thread = new TrainerThread(trainer.code, (message) => this.hear(message), laneCount(Number(workers), Number(games)));
     this.thread.post({
@@ -151,6 +155,22 @@ export class PageTrainer {
       lanes: [],
       ...orders,
     });
+  }
+
+  /** A new network takes the place of what was learned, which stays in the browser. */
+  private beginAnew(untrained: TrainedPolicy): void {
+    this.place.begin(0);
+    this.file = null;
+    this.showUntrained(untrained);
+  }
+
+  private showUntrained(policy: TrainedPolicy): void {
+    this.history.replace([]);
+    this.scenes.forget();
+    this.show(policy, true);
+    this.model.set("metrics", {});
+    this.model.set("league", []);
+    this.sendScenes();
   }
 
   /** A run that failed goes on from its file: the curves end there, too, and do not begin anew with the next report. */
@@ -178,15 +198,10 @@ export class PageTrainer {
     model.set("paused", false); // now: a run that is begun meanwhile may begin paused
     this.say("idle", "not started"); // what is just starting ends, too
     this.file = null;
-    this.history.replace([]);
-    this.scenes.forget();
     const { code, modules } = await this.fetch();
     const fresh = await ask(code, { type: "FRESH", spec: this.drill.spec, modules, values: this.values });
-    if (fresh.type === "POLICY") this.show(fresh, true);
-    model.set("metrics", {});
-    model.set("league", []);
+    if (fresh.type === "POLICY") this.showUntrained(fresh);
     if (model.get("status") === "stopped") this.say("idle", "not started"); // a run that was begun meanwhile, and stopped before it came
-    this.sendScenes();
     await this.place.forget(this.drill.spec.rules_hash);
   }
 
@@ -239,7 +254,8 @@ export class PageTrainer {
         if (model.get("status") !== "stopping") this.say("training", message.text);
         return;
       case "POLICY":
-        this.newest.put(message);
+        if (message.version === 0) this.beginAnew(message);
+        else this.newest.put(message);
         this.swap();
         return;
       case "METRICS":

@@ -1,6 +1,7 @@
 /**
- * What pages have learned by themselves, kept in the browser: the newest runs of each drill, as `.dshq` files. All servers of a hub are one
- * origin to the browser, so whose server it is belongs to a run's key: on a shared computer nobody is offered somebody else's.
+ * What pages have learned by themselves, kept in the browser: of each drill the newest two runs, and of those before them the one of the
+ * highest version, as `.dshq` files. All servers of a hub are one origin to the browser, so whose server it is belongs to a run's key: on a
+ * shared computer nobody is offered somebody else's.
  */
 
 const NAME = "dshq-widget";
@@ -31,37 +32,64 @@ export async function forgetRun(key: string): Promise<void> {
   await inStore("readwrite", (store) => store.delete(key));
 }
 
-/** Where a page keeps its run: a place of its own, so that two pages, or two widgets of one, leave each other's alone. */
+/** Where a page keeps its run: a place of its own, so that two pages, or two widgets of one, and two runs of one page leave each other's alone. */
 export class Place {
-  private readonly name = Math.random().toString(36).slice(2);
-  private before = ""; // the key of the kept run that goes on here
-  private begun = false;
+  private name = anyName();
+  private version = 0; // of the run that is kept here; 0: none
+  private before: Kept | null = null; // the kept run that goes on here
+  private trimmed = ""; // the key for which others have made room
+
+  /** A run begins at this version: any other than the one that is kept here leaves that where it is. */
+  begin(version: number): void {
+    const kept = this.version || (this.before?.version ?? 0);
+    if (kept > 0 && version !== kept) this.leave();
+  }
 
   /** False where the browser keeps nothing, or has no room. */
   async keep(rules: string, run: Omit<Kept, "key">): Promise<boolean> {
+    if (run.version < this.version) this.leave(); // no run goes back
+    this.version = run.version;
+    const { before } = this;
     const key = this.keyFor(rules);
     if ((await inStore("readwrite", (store) => store.put({ ...run, key }, key))) !== key) return false;
-    if (this.before) await forgetRun(this.before);
-    this.before = "";
-    if (!this.begun) for (const old of (await keptRuns(rules)).slice(MOST_RUNS)) await forgetRun(old.key);
-    this.begun = true;
+    if (before && before.version <= run.version) await forgetRun(before.key);
+    if (this.before === before) this.before = null;
+    if (this.trimmed !== key) for (const old of tooMany(await keptRuns(rules))) await forgetRun(old.key);
+    this.trimmed = key;
     return true;
   }
 
   /** What is kept from now on takes the place of this one. */
-  goOnFrom({ key }: Kept): void {
-    this.before = key;
+  goOnFrom(kept: Kept): void {
+    this.leave();
+    this.before = kept;
   }
 
   async forget(rules: string): Promise<void> {
-    if (this.before) await forgetRun(this.before);
-    this.before = "";
-    await forgetRun(this.keyFor(rules));
+    const keys = [this.keyFor(rules), ...(this.before ? [this.before.key] : [])];
+    this.leave();
+    for (const key of keys) await forgetRun(key);
+  }
+
+  private leave(): void {
+    [this.name, this.version, this.before] = [anyName(), 0, null];
   }
 
   private keyFor(rules: string): string {
     return `${keyOf(rules)}/${this.name}`;
   }
+}
+
+/** Those that make room, of runs that come newest first: the newest stay, and of the others the one that learned longest. */
+function tooMany(kept: readonly Kept[]): Kept[] {
+  const older = kept.slice(MOST_RUNS - 1);
+  const longest = Math.max(...older.map(({ version }) => version));
+  const stays = older.find(({ version }) => version === longest);
+  return older.filter((run) => run !== stays);
+}
+
+function anyName(): string {
+  return Math.random().toString(36).slice(2);
 }
 
 /** The keys of all runs for these rules: those of `Place`, and the one of releases before. */

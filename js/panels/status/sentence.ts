@@ -28,12 +28,18 @@ export function sentenceOf(status: Status, text: string, games: number, row: Met
 }
 
 /** Before Train: what a setting that needs a new network would cost; "" where nothing would be lost. */
-export function forgets(status: Status, { schema }: Pick<ConfigTrait, "schema">, drafts: Readonly<Record<string, ConfigValue>>, updates = 0): string {
+export function forgets(
+  status: Status,
+  { schema }: Pick<ConfigTrait, "schema">,
+  drafts: Readonly<Record<string, ConfigValue>>,
+  updates = 0,
+  stays = "as a file",
+): string {
   if (!["idle", "stopped"].includes(status) || updates === 0) return "";
   const keys = Object.keys(drafts).filter((key) => schema[key]?.network);
   if (keys.length === 0) return "";
   const need = keys.length === 1 ? "needs" : "need";
-  return `Train forgets ${whole(updates)} updates: ${keys.join(" and ")} ${need} a new network. The old run stays as a file.`;
+  return `Train forgets ${whole(updates)} updates: ${keys.join(" and ")} ${need} a new network. The old run stays ${stays}.`;
 }
 
 /** With a capital and a full stop. */

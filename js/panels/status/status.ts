@@ -43,8 +43,9 @@ function build(view: PanelView): HTMLElement {
     const silent = now === "training" && SILENT.test(session.model.get("status_text"));
     if (silent) pill.dataset.status = "silent";
     setText(pill, paused ? "Learning paused" : silent ? "Not responding" : (NAMES[now] ?? now));
-    const lost = forgets(now, runSettings(session.model.get("config")), session.drafts.values, session.history.rows.at(-1)?.updates);
-    setText(sentence, lost || sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
+    const [rows, config] = [session.history.rows, runSettings(session.model.get("config"))];
+    const lost = forgets(now, config, session.drafts.values, rows.at(-1)?.updates, session.model.keptIn && "in this browser");
+    setText(sentence, lost || sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), rows.at(-1)));
     if (session.model.standalone) {
       pill.dataset.status = "idle";
       setText(pill, SAVED.name);

@@ -28,6 +28,8 @@ describe("before Train", () => {
   it("says what a new network would cost", () => {
     const sentence = "Train forgets 3,268 updates: hidden_sizes needs a new network. The old run stays as a file.";
     expect(forgets("stopped", { schema }, { hidden_sizes: "32" }, 3268)).toBe(sentence);
+    const page = forgets("stopped", { schema }, { hidden_sizes: "32" }, 3268, "in this browser");
+    expect(page, "which saves no files").toBe(sentence.replace("as a file", "in this browser"));
     expect(forgets("stopped", { schema }, { learning_rate: 1 }, 3268)).toBe("");
     expect(forgets("training", { schema }, { hidden_sizes: "32" }, 3268)).toBe("");
     expect(forgets("idle", { schema }, { hidden_sizes: "32" }, 0)).toBe("");

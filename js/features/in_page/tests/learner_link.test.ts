@@ -4,6 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sceneKey, type ToTrainer } from "../../../contract/training";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { PageTraining } from "../page_training";
+import { keptRuns } from "../storage";
+import { StorageDouble } from "./storage_double";
 import { TrainerDouble } from "./trainer_double";
 
 let model: FakeModel;
@@ -150,4 +152,14 @@ test("a worker that the browser has ended ends the run with a sentence", async (
   await vi.advanceTimersByTimeAsync(180_000);
   expect(spoken().at(-1)).toMatchObject({ type: "FAILED", text: expect.stringMatching(/^The thread that trains has said nothing for 180 s;/) });
   expect(learner.ended).toBe(true);
+});
+
+test("another run of the kernel leaves the one that this browser has kept", async () => {
+  new StorageDouble();
+  for (const version of [3000, 3001]) {
+    TrainerDouble.all = [];
+    (await begin()).says({ type: "STOPPED", version, file: Uint8Array.of(1) }); // from version 2 each time
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect((await keptRuns(spec.rules_hash)).map(({ version }) => version)).toEqual([3001, 3000]);
 });

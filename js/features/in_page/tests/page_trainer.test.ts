@@ -4,9 +4,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { MetricsRow } from "../../../contract/protocol";
 import type { ToTrainer } from "../../../contract/training";
 import { History } from "../../../session/history";
+import { BEFORE } from "../../../session/undoing";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
 import { type OwnTraits, PageModel, TRAINERS } from "../page_model";
 import { PageTrainer } from "../page_trainer";
+import { keptRuns } from "../storage";
+import { StorageDouble } from "./storage_double";
 import { TrainerDouble } from "./trainer_double";
 
 let base: FakeModel;
@@ -192,4 +195,58 @@ test("the URL of the trainer's code goes with its threads", async () => {
   thread.says({ type: "FAILED", text: "out of memory" });
   expect(gone.mock.calls).toEqual(made.mock.results.map(({ value }) => [value]));
   vi.restoreAllMocks();
+});
+
+/** The thread that has heard such a message. */
+const hears = (type: ToTrainer["type"]) => TrainerDouble.all.find(({ ended, heard }) => !ended && heard.some((message) => message.type === type))!;
+const versions = async () => (await keptRuns(spec.rules_hash)).map(({ version }) => version);
+const later = () => vi.advanceTimersByTimeAsync(10);
+
+test("a network of another shape begins with curves of its own, and the browser keeps what was learned before", async () => {
+  new StorageDouble();
+  const first = await begin();
+  first.says({ type: "METRICS", values: { version: 3000, agent_steps: 9, updates: 3000 } });
+  first.says({ type: "POLICY", ...policy(3000) });
+  first.says({ type: "STOPPED", version: 3000, file: Uint8Array.of(1) });
+  await later();
+  const run = model.get("policy")!.run;
+  const second = await begin();
+  second.says({ type: "POLICY", ...policy(0) }); // its settings asked for one
+  expect([model.get("metrics"), model.get("policy")!.version, model.get("policy")!.run]).toEqual([{}, 0, run! + 1]);
+  second.says({ type: "SAVED", version: 3001, file: Uint8Array.of(2) }); // however far it has come
+  await later();
+  expect(await versions()).toEqual([3001, 3000]);
+});
+
+test("a file that is loaded and trained on leaves what the browser has kept", async () => {
+  new StorageDouble();
+  (await begin()).says({ type: "STOPPED", version: 30, file: Uint8Array.of(1) });
+  await later();
+  const loaded = trainer.load(Uint8Array.of(7), "gift.dshq");
+  await later();
+  hears("READ").says({ type: "FILE", exact: true, policy: policy(70), values: {}, metrics: {}, scenes: [] });
+  await loaded;
+  expect(await versions(), "the person has that file").toEqual([30]);
+  (await begin()).says({ type: "STOPPED", version: 71, file: Uint8Array.of(1) });
+  await later();
+  expect(await versions()).toEqual([71, 30]);
+});
+
+test("what Undo brings back after Forget everything is in the browser again at once", async () => {
+  new StorageDouble();
+  (await begin()).says({ type: "STOPPED", version: 30, file: Uint8Array.of(1) });
+  await later();
+  model.send({ type: "RESET_TRAINER" });
+  await later();
+  hears("FRESH").says({ type: "POLICY", ...policy(0) });
+  await later();
+  expect(await versions()).toEqual([]);
+  model.send({ type: "LOAD_POLICY", name: BEFORE, part: 0, parts: 1 }, undefined, [Uint8Array.of(7).buffer]);
+  await vi.waitFor(() => expect(hears("READ")).toBeDefined());
+  hears("READ").says({ type: "FILE", exact: true, policy: policy(30), values: {}, metrics: {}, scenes: [] });
+  await later();
+  expect(await keptRuns(spec.rules_hash)).toMatchObject([{ version: 30, file: Uint8Array.of(7) }]);
+  (await begin()).says({ type: "STOPPED", version: 31, file: Uint8Array.of(1) });
+  await later();
+  expect(await versions()).toEqual([31]);
 });

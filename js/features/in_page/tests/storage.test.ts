@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RunKeeper } from "../run_keeper";
 import { forgetRun, keptRuns, keyOf, Place } from "../storage";
+import { StorageDouble } from "./storage_double";
 
 test("a run is kept for whose server it is, and so offered to nobody else", () => {
   expect(keyOf("0123", "/user/ada/lab/tree/work")).toBe("ada/0123");
@@ -13,43 +14,13 @@ test("without a hub the rules alone are its name, as in releases before", () => 
   expect(keyOf("0123", "/")).toBe("0123");
 });
 
-/** A browser's storage, as far as it is used here. */
-class Storage {
-  readonly runs = new Map<string, unknown>();
-  full = false;
-  broken = false;
-
-  open() {
-    const store = {
-      put: (run: unknown, key: string) => {
-        if (!this.full) this.runs.set(key, run);
-        return { result: key };
-      },
-      delete: (key: string) => ({ result: void this.runs.delete(key) }),
-      getAll: ([low, high]: [string, string]) => ({ result: [...this.runs].filter(([key]) => low <= key && key <= high).map(([, run]) => run) }),
-    };
-    const transaction = { objectStore: () => store, oncomplete: () => {}, onabort: () => {} };
-    const begin = () => {
-      if (this.broken) throw new Error("no such store");
-      queueMicrotask(() => (this.full ? transaction.onabort() : transaction.oncomplete()));
-      return transaction;
-    };
-    const opening = { result: { transaction: begin, close: () => {} }, onsuccess: () => {} };
-    queueMicrotask(() => opening.onsuccess());
-    return opening;
-  }
-}
-
-let storage: Storage;
+let storage: StorageDouble;
 let time = 0;
 const run = (version: number) => ({ drill: "ball", version, savedAt: ++time, file: Uint8Array.of(version) });
 const versions = async () => (await keptRuns("rules")).map(({ version }) => version);
 
 beforeEach(() => {
-  storage = new Storage();
-  vi.stubGlobal("location", { pathname: "/" });
-  vi.stubGlobal("indexedDB", storage);
-  vi.stubGlobal("IDBKeyRange", { bound: (low: string, high: string) => [low, high] });
+  storage = new StorageDouble();
 });
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -78,9 +49,46 @@ test("a run that goes on takes the place of what it began from, also of a releas
   expect(await versions()).toEqual([41]);
 });
 
-test("the newest three of a drill are kept", async () => {
+test("the newest two of a drill are kept, and of those before them the one that learned longest", async () => {
   for (let k = 1; k <= 5; k++) await new Place().keep("rules", run(k));
   expect(await versions()).toEqual([5, 4, 3]);
+  await new Place().keep("rules", run(3000));
+  for (let k = 6; k <= 9; k++) await new Place().keep("rules", run(k));
+  expect(await versions()).toEqual([9, 8, 3000]);
+});
+
+test("another run in the same page leaves the one that was kept", async () => {
+  const place = new Place();
+  place.begin(0);
+  await place.keep("rules", run(3000));
+  place.begin(3000); // goes on
+  await place.keep("rules", run(3010));
+  expect(await versions()).toEqual([3010]);
+  await place.keep("rules", run(5)); // began anew, unsaid
+  expect(await versions()).toEqual([5, 3010]);
+  place.begin(40); // a file of somebody
+  await place.keep("rules", run(41));
+  expect(await versions()).toEqual([41, 5, 3010]);
+});
+
+test("a run that goes on from a kept one leaves what its page has kept before", async () => {
+  await new Place().keep("rules", run(40));
+  const [before] = await keptRuns("rules");
+  const place = new Place();
+  await place.keep("rules", run(6));
+  place.goOnFrom(before!);
+  place.begin(40);
+  await place.keep("rules", run(41));
+  expect(await versions()).toEqual([41, 6]);
+});
+
+test("a kept run stays where another one began instead of going on from it", async () => {
+  await new Place().keep("rules", run(40));
+  const place = new Place();
+  place.goOnFrom((await keptRuns("rules"))[0]!);
+  place.begin(0);
+  await place.keep("rules", run(50));
+  expect(await versions()).toEqual([50, 40]);
 });
 
 test("a browser that keeps nothing is spoken of once, and nothing waits for it", async () => {
