@@ -38,23 +38,25 @@ export class Undoing {
   private least = 0; // ms: until then forgetting can be undone whatever happens
   private timer: ReturnType<typeof setTimeout> | undefined;
   private deeds = 0; // of a person: what is packed for one is of no use once there is another
+  private learned = 0; // updates since Train
+  private seen: number | null = 0; // updates in the newest metrics; null: these do not say
 
   constructor(
     private readonly ends: Ends,
     private readonly signal: AbortSignal,
   ) {
     signal.addEventListener("abort", () => clearTimeout(this.timer), { once: true });
+    this.count();
+    ends.events.on("history", () => this.count(), signal);
     ends.events.on("history", () => this.look(), signal);
     ends.events.on("status", () => this.tell(), signal);
   }
 
   /** What Undo would take back now, and the updates that it would lose or bring back; null: nothing. */
   get offered(): { of: Kept["of"]; updates: number } | null {
-    const { held } = this;
+    const { held, learned } = this;
     if (held?.of !== "training") return held && { of: held.of, updates: held.updates };
-    const { model, history } = this.ends;
-    const more = (history.rows.at(-1)?.updates ?? 0) - held.updates;
-    return model.get("status") === "stopped" && more > 0 ? { of: "training", updates: more } : null;
+    return this.ends.model.get("status") === "stopped" && learned > 0 ? { of: "training", updates: learned } : null;
   }
 
   /** Forgets everything; at once where nothing was learned. */
@@ -82,6 +84,7 @@ export class Undoing {
   async train(): Promise<void> {
     const now = this.now("training");
     const deed = ++this.deeds;
+    this.learned = 0;
     const packing = now.version > 0 && this.ends.kernel.connected ? this.pack() : null;
     this.drop();
     this.ends.train();
@@ -150,6 +153,15 @@ export class Undoing {
     this.least = performance.now() + UNDO_MS;
     this.timer = setTimeout(() => this.look(), UNDO_MS);
     this.tell();
+  }
+
+  /** Counts what a learner here reports. A policy that is loaded brings updates of another training, and no rates of this machine. */
+  private count(): void {
+    const metrics = this.ends.model.get("metrics") ?? {};
+    const { updates = Object.keys(metrics).length ? null : 0, agent_steps_per_second: rate } = metrics;
+    const reported = rate !== undefined && this.ends.model.get("status") !== "starting"; // then they are of the run before
+    if (reported && updates !== null && this.seen !== null) this.learned += Math.max(0, updates - this.seen);
+    this.seen = updates;
   }
 
   /** After forgetting, something was learned anew: there is nothing to go back to any more. */

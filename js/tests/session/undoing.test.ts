@@ -12,6 +12,8 @@ let end: () => void;
 const control = (name: string) => root.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)!;
 const undo = () => root.querySelector<HTMLElement>(".undo")!;
 const policy = (version: number) => model.set("policy", { ...model.get("policy")!, version });
+/** What a learner here reports. */
+const learned = (step: number, updates: number) => model.set("metrics", row(step, { updates, agent_steps_per_second: 9 }));
 const packed = async (version = 40) => {
   answerFile(model, `ball-v${version}.dshq`);
   await settle();
@@ -172,14 +174,14 @@ describe("forget everything", () => {
 describe("training", () => {
   it("can be undone once it has stopped", async () => {
     policy(40);
-    model.set("metrics", row(10, { updates: 40 }));
+    learned(10, 40);
     control("Train").click();
     await settle();
     expect(model.sent.map(({ type }) => type)).toEqual(expect.arrayContaining(["SAVE_POLICY", "START_TRAINING"]));
     await packed();
     model.set("status", "training");
     policy(50);
-    model.set("metrics", row(20, { updates: 50 }));
+    learned(20, 50);
     expect(undo().hidden).toBe(true);
     model.set("status", "stopped");
     expect(undo().textContent).toContain("Learned 10 updates since Train.");
@@ -192,11 +194,34 @@ describe("training", () => {
     expect(undo().hidden).toBe(true);
   });
 
+  it("counts the updates since Train, and none of a policy that is loaded or was there before", async () => {
+    const said = () => undo().textContent;
+    policy(40);
+    learned(10, 40);
+    control("Train").click();
+    await settle();
+    await packed();
+    model.set("status", "training");
+    model.set("metrics", {}); // its network is another
+    learned(5, 6);
+    learned(8, 10);
+    model.set("status", "stopped");
+    expect(said()).toContain("Learned 10 updates since Train.");
+    model.set("metrics", {});
+    model.set("metrics", row(900, { updates: 5000 })); // a file has no rates of this machine
+    model.fire("msg:custom", { type: "HISTORY", start: 0, rows: [] });
+    expect(said()).toContain("Learned 10 updates since Train.");
+    model.set("status", "training"); // by Python
+    learned(910, 5002);
+    model.set("status", "stopped");
+    expect(said()).toContain("Learned 12 updates since Train.");
+  });
+
   it("from nothing goes back to nothing, which can be undone, too", async () => {
     control("Train").click();
     expect(model.sentOf("START_TRAINING")).toHaveLength(1);
     policy(40);
-    model.set("metrics", row(20, { updates: 40 }));
+    learned(20, 40);
     model.set("status", "stopped");
     control("Undo").click();
     await settle();
