@@ -5,6 +5,7 @@
  */
 
 import { type DrillSpec, type FromWorker, type Recording, type RendererKind, SHAPE_FLOATS } from "./contract/protocol";
+import { SPEEDS } from "./contract/tables";
 import { stateHash } from "./match/recording";
 import { played, replay } from "./match/replay";
 import { type Game, type GameState, loadRules } from "./match/rules";
@@ -13,6 +14,7 @@ import { Gpu } from "./renderer/gpu";
 import type { Overlay } from "./renderer/scene";
 import { type Motion, Surface } from "./renderer/surface";
 import { button, control, h, setText } from "./ui/dom";
+import { multiple } from "./ui/format";
 import { detectTheme, reducedMotion, watchDensity, watchTheme } from "./ui/theme";
 
 interface Published {
@@ -23,6 +25,7 @@ interface Published {
 
 const NOTHING_OVER: Overlay = { field: () => null, shapes: (_out, count) => count };
 const SLOWEST_FRAME = 0.1; // seconds: after a longer pause the match goes on where it was
+const FASTEST = 8; // times real time
 
 /** The match at one of its ticks: what the renderer and the effects want to know of it. */
 class Reel implements Motion {
@@ -111,10 +114,11 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   const pitch = h("div", { class: "pitch" });
   const clock = h("output", { class: "clock" });
   const place = h("input", { type: "range", min: 0, max: recording.ticks, step: spec.action_repeat, ...control("time") });
+  const speed = h("output", { class: "clock speed" });
   const play = button("play", { icon: "play", text: "" }, () => turn(true));
   const pause = button("pause", { icon: "pause", text: "" }, () => turn(false));
-  const slow = button("slower", { title: "Slower: half the speed", class: "button quiet" }, () => (reel.speed = Math.max(0.25, reel.speed / 2)));
-  const fast = button("faster", { title: "Faster: twice the speed", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
+  const slow = button("slower", { title: "Slower: half the speed", class: "button quiet" }, () => (reel.speed /= 2));
+  const fast = button("faster", { title: "Faster: twice the speed", class: "button quiet" }, () => (reel.speed *= 2));
   const turn = (on: boolean) => {
     if (on && reel.over) reel.rewind();
     reel.playing = on;
@@ -123,7 +127,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     reel.playing = false;
     reel.seek(Number(place.value));
   });
-  root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, fast), verdict);
+  root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, speed, fast), verdict);
 
   const gpu = new Gpu(
     () => void surface.deviceLost(),
@@ -161,6 +165,8 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     surface.draw(reel, reel.effects, NOTHING_OVER);
     place.value = String(reel.tick);
     setText(clock, `${(reel.tick / spec.tick_rate).toFixed(1)} s`);
+    setText(speed, multiple(reel.speed));
+    [slow.disabled, fast.disabled] = [reel.speed <= SPEEDS[0], reel.speed >= FASTEST];
     Object.assign(root.dataset, { tick: String(reel.tick), playing: String(reel.playing && !reel.over) });
     play.hidden = reel.playing && !reel.over;
     pause.hidden = !play.hidden;

@@ -36,6 +36,11 @@ export function percent(share: number | null | undefined): string {
   return share == null || !Number.isFinite(share) ? "–" : `${Math.round(100 * share)}%`;
 }
 
+/** A speed as a multiple of the usual one: ¼ ×, 4 ×. */
+export function multiple(speed: number): string {
+  return `${{ 0.25: "¼", 0.5: "½" }[speed] ?? speed} ×`;
+}
+
 /** Seconds as m:ss, or h:mm:ss from an hour on. */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));

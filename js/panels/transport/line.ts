@@ -4,6 +4,7 @@ import type { Mode } from "../../contract/protocol";
 import { MODES, SPEEDS } from "../../contract/tables";
 import { opponentName } from "../../session/player_names";
 import { button, field, focused, h, select, selectValue, setOptions } from "../../ui/dom";
+import { multiple } from "../../ui/format";
 import type { PanelView } from "../panel";
 
 const MODE_NAMES: Record<Mode, string> = {
@@ -14,7 +15,6 @@ const MODE_NAMES: Record<Mode, string> = {
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
 const NEWEST = "newest version";
-const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 
 export function buildLine({ session, signal }: PanelView): HTMLElement {
   const play = button("play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
@@ -24,7 +24,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     : button("step-decision", { text: "", icon: "decision", title: "Step decision: advance to the players' next decision" }, () => session.step("decision"));
   const speed = select(
     { title: "Speed of the match" },
-    SPEEDS.map((value) => [String(value), speedName(value)]),
+    SPEEDS.map((value) => [String(value), multiple(value)]),
   );
   speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
   const mode = select({ title: "Who plays" }, []);
@@ -66,7 +66,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     pause.hidden = !show.playing;
     step.hidden = show.playing;
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
-    selectValue(speed, String(show.speed), speedName(show.speed));
+    selectValue(speed, String(show.speed), multiple(show.speed));
     selectValue(mode, show.mode);
     selectValue(opponent, newest ? show.opponent : session.opponent);
     rival.hidden = alone || (show.mode === "ai_vs_ai" && !session.elsewhere);
@@ -76,8 +76,4 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   offerPlayers();
 
   return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, step, field("speed", speed), players, rival);
-}
-
-function speedName(speed: number): string {
-  return SPEED_NAMES[speed] ?? `${speed} ×`;
 }

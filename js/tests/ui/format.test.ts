@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clock, compact, fixed, percent, signed } from "../../ui/format";
+import { clock, compact, fixed, multiple, percent, signed } from "../../ui/format";
 
 it.each([
   [0, "0"],
@@ -17,6 +17,10 @@ it.each([
 it("percent rounds a share", () => {
   expect(percent(0.894)).toBe("89%");
   expect(percent(null)).toBe("–");
+});
+
+it("multiple names a speed", () => {
+  expect([0.25, 0.5, 1, 32].map(multiple)).toEqual(["¼ ×", "½ ×", "1 ×", "32 ×"]);
 });
 
 it("clock counts minutes, and hours where there are any", () => {

@@ -58,6 +58,7 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         replay.wait_number("tick", lambda tick: tick <= 1)
         replay.control("play").click()
         replay.control("faster").click()
+        replay.root.get_by_text("2 ×", exact=True).wait_for()
         end = float(replay.control("time").get_attribute("max"))
         replay.wait_number("tick", lambda tick: tick == end)
         page.set_viewport_size({"width": 390, "height": 800})
