@@ -7,7 +7,7 @@ import type { Between } from "./features/plug";
 import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
-import { restartHint } from "./session/restart_hint";
+import { kernelLost, restartHint } from "./session/lost_kernel";
 import { Session } from "./session/session";
 import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";
@@ -116,8 +116,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("status", now);
     set("trainer", session.model.trainedBy ?? "kernel");
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
-    const match = session.elsewhere ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
-    if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} ${restartHint(session.model)}`;
+    if (!banner.hidden) banner.textContent = `${kernelLost(session)} ${restartHint(session.model)}`;
   };
   const show = () => set("mode", session.show.mode);
   const drill = () => {

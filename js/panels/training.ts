@@ -2,10 +2,12 @@
 
 import type { Status } from "../contract/protocol";
 import { CONTROLS } from "../contract/tables";
+import { needsKernel } from "../session/lost_kernel";
 import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
 import { capital } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
+const TRAIN = "Train: learn in the background while the match continues";
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
 const HOLD = { name: CONTROLS["pause-learning"], title: "Pause learning: the match continues with the current policy" };
 const GO_ON = { name: "Resume learning", title: "Resume learning: continue at the chosen pace" };
@@ -14,9 +16,7 @@ export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
 
 /** The buttons follow the kernel's word. */
 function buildHero({ session, undoing, signal }: PanelView): HTMLElement {
-  const train = button("train", { icon: "play", class: "button primary", title: "Train: learn in the background while the match continues" }, () =>
-    undoing.train(),
-  );
+  const train = button("train", { icon: "play", class: "button primary", title: TRAIN }, () => undoing.train());
   const stop = button("stop", { icon: "stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
   );
@@ -25,6 +25,8 @@ function buildHero({ session, undoing, signal }: PanelView): HTMLElement {
     const busy = BUSY.includes(reported);
     const held = focused(train) || focused(stop);
     train.hidden = busy;
+    train.disabled = !session.kernel.connected;
+    train.title = train.disabled ? needsKernel(session.model) : TRAIN;
     stop.hidden = !busy || !session.kernel.connected; // nobody is there to stop it
     stop.disabled = reported === "stopping";
     if (held) (busy ? stop : train).focus({ preventScroll: true }); // the place keeps the focus
@@ -53,8 +55,10 @@ function buildBench({ session, undoing, signal }: PanelView): HTMLElement {
     const reported = session.model.get("status");
     setText(where, reported === "training" ? capital(session.model.get("status_text") ?? "") : "");
     where.hidden = !where.textContent;
-    hold.disabled = reported !== "training" && reported !== "starting";
-    next.disabled = reported === "stopping";
+    const gone = !session.kernel.connected;
+    hold.disabled = gone || (reported !== "training" && reported !== "starting");
+    next.disabled = gone || reported === "stopping";
+    forget.disabled = gone;
     const paused = session.model.get("paused");
     const { name, title } = paused ? GO_ON : HOLD;
     setAttribute(hold, "aria-label", name);

@@ -7,6 +7,7 @@ import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/prot
 import { rated } from "../contract/rating";
 import { sideName } from "../contract/sides";
 import type { Events, SessionEvents } from "./events";
+import { kernelLost } from "./lost_kernel";
 import { type Lineup, playerNames } from "./player_names";
 
 const RUNNING: readonly Status[] = ["starting", "training", "stopping"]; // what can stop: after a load nothing ran
@@ -60,11 +61,11 @@ export class Journal {
     }
   }
 
-  /** `text` is the kernel's sentence on what went wrong, where something did. */
+  /** `text` is the sentence on what went wrong, where something did. */
   training(status: Status, version: number, text: string): void {
     const before = this.status;
     if (status === "disconnected") {
-      if (before !== null && !this.gone) this.warning("Kernel disconnected. The match continues with the last policy.");
+      if (before !== null && !this.gone) this.warning(text);
       this.gone = true; // what the training did stays known: the kernel may come back
       return;
     }
@@ -120,6 +121,7 @@ export class Journal {
 /** What a journal is kept of; a session is one. */
 export interface Source extends Lineup {
   readonly events: Events<SessionEvents>;
+  readonly pictures: boolean; // the kernel plays the show
   readonly status: Status;
 }
 
@@ -133,7 +135,10 @@ export function keepJournal(session: Source, signal: AbortSignal): Journal {
     if (journal.lines !== before) events.emit("journal", undefined);
   };
   const settings = () => journal.settings(model.get("config")?.values ?? {});
-  const training = () => journal.training(session.status, model.get("policy")?.version ?? 0, model.get("error") ?? "");
+  const training = () => {
+    const wrong = session.status === "disconnected" ? kernelLost(session) : (model.get("error") ?? "");
+    journal.training(session.status, model.get("policy")?.version ?? 0, wrong);
+  };
   const league = () => journal.league(model.get("league") ?? []);
   for (const look of [settings, training, league]) look();
   events.on(

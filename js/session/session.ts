@@ -37,7 +37,7 @@ export class Session {
   readonly thoughts: Thoughts;
   readonly replay: ReplayLink; // a saved one in the live match's place
   taken = false; // a person plays side 0, whatever the mode
-  private readonly links: Map<LinkKind, Link>; // of features
+  private readonly links = new Map<LinkKind, Link>(); // of features
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
   private readonly host: Promise<ShowHost>;
@@ -76,7 +76,7 @@ export class Session {
     };
     this.reports = new Reports(this, saved, this.show.playing, snapshot);
     this.replay = new ReplayLink(this, signal);
-    this.links = new Map<LinkKind, Link>([[ReplayLink, this.replay]]);
+    this.links.set(ReplayLink, this.replay);
     for (const kind of links) this.links.set(kind, new kind(this, signal));
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });

@@ -55,6 +55,7 @@ export class Undoing {
   /** What Undo would take back now, and the updates that it would lose or bring back; null: nothing. */
   get offered(): { of: Kept["of"]; updates: number } | null {
     const { held, learned } = this;
+    if (!this.ends.kernel.connected) return null; // nobody is there to bring anything back
     if (held?.of !== "training") return held && { of: held.of, updates: held.updates };
     return this.ends.model.get("status") === "stopped" && learned > 0 ? { of: "training", updates: learned } : null;
   }
@@ -97,7 +98,7 @@ export class Undoing {
   async undo(): Promise<void> {
     const { held } = this;
     const { events, history, kernel, model } = this.ends;
-    if (!held) return;
+    if (!held || !kernel.connected) return;
     this.deeds += 1;
     this.drop();
     if (!held.file) return this.forget(); // which can be undone, too

@@ -2,8 +2,8 @@
 
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
+import { needsKernel } from "../session/lost_kernel";
 import { fetchPage } from "../session/policy_files";
-import { restartHint } from "../session/restart_hint";
 import { button, type ControlId, control, download, h, type Icon, setText } from "../ui/dom";
 import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
@@ -144,14 +144,13 @@ export function buildShare(
   });
 
   const follow = () => {
-    const needsKernel = `Needs a kernel. ${restartHint(session.model)}`;
     for (const element of [save, load]) {
       element.disabled = !session.kernel.connected;
-      element.title = element.disabled ? needsKernel : element === save ? SAVE : LOAD;
+      element.title = element.disabled ? needsKernel(session.model) : element === save ? SAVE : LOAD;
     }
     const inPage = session.model.trainedBy === "page"; // then the kernel does not have what was learned
     page.disabled = inPage || !session.kernel.connected;
-    page.title = inPage ? PAGE_TRAINS : page.disabled ? needsKernel : PAGE;
+    page.title = inPage ? PAGE_TRAINS : page.disabled ? needsKernel(session.model) : PAGE;
   };
   session.events.on("status", follow, signal);
   follow();

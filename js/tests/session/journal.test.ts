@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LeagueRow, ShowEvent } from "../../contract/protocol";
 import { CAPACITY, Journal } from "../../session/journal";
+import { kernelLost } from "../../session/lost_kernel";
 
 let clock: number;
 let journal: Journal;
@@ -11,6 +12,7 @@ beforeEach(() => {
 
 const happened = (kind: ShowEvent["kind"], tick: number, side = -1, version = 5): ShowEvent => ({ kind, tick, side, version });
 const match = (events: ShowEvent[], names: [string, string] = ["AI", "AI"], sides = 2) => journal.match(events, names, sides);
+const GONE = kernelLost({ pictures: false, elsewhere: false });
 const texts = () => journal.lines.map(({ text }) => text);
 const best = (name: string, elo = 1500) => [{ name, elo, elo_low: elo - 40, elo_high: elo + 40, champion: true }] as LeagueRow[];
 
@@ -76,17 +78,17 @@ describe("Journal", () => {
 
   it("says that the kernel is gone, and nothing false once it is back", () => {
     journal.training("stopped", 12, "");
-    journal.training("disconnected", 12, "");
-    journal.training("disconnected", 12, "");
+    journal.training("disconnected", 12, GONE);
+    journal.training("disconnected", 12, GONE);
     journal.training("stopped", 12, "");
-    expect(texts()).toEqual(["Kernel disconnected. The match continues with the last policy."]);
+    expect(texts()).toEqual([GONE]);
     journal.training("training", 12, "");
-    journal.training("disconnected", 13, "");
+    journal.training("disconnected", 13, GONE);
     journal.training("training", 14, "");
-    journal.training("disconnected", 14, "");
+    journal.training("disconnected", 14, GONE);
     journal.training("stopped", 15, "");
-    const gone = "Kernel disconnected. The match continues with the last policy.";
-    expect(texts()).toEqual(["Training stopped at v15.", gone, "Training resumed from v12."]);
+
+    expect(texts()).toEqual(["Training stopped at v15.", GONE, "Training resumed from v12."]);
   });
 
   it("tells of new champions only", () => {
@@ -123,4 +125,12 @@ describe("Journal", () => {
     expect(journal.lines).toHaveLength(CAPACITY);
     expect(journal.lines[0]!.tick).toBe(CAPACITY + 49);
   });
+});
+
+it.each([
+  [{ pictures: false, elsewhere: false }, "The match continues with the last policy."],
+  [{ pictures: false, elsewhere: true }, "The match stands still, because the policy plays there."],
+  [{ pictures: true, elsewhere: false }, "The match stands still, because it is played there."],
+])("a lost kernel: %o", (session, match) => {
+  expect(kernelLost(session)).toBe(`Kernel disconnected. ${match}`);
 });

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** The kernel as a page knows it: it greets, answers and reports, and notices that nobody is there. */
 import { describe, expect, it, vi } from "vitest";
-import { FakeModel, settle } from "../harness/fakes";
+import { answerFile, FakeModel, settle } from "../harness/fakes";
 import { SNAPSHOT, STATE, shownPage } from "../harness/shown_page";
 import { soon } from "../harness/soon";
 
@@ -51,6 +51,25 @@ describe("the kernel", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  it("takes with it what only it can do, and Undo waits for it", async () => {
+    const shown = () => ["Train", "Pause learning", "Next update", "Forget everything"].map((name) => page.control(name).disabled);
+    expect(shown()).toEqual([false, true, false, false]); // nothing is learned that could be paused
+    page.model.set("policy", { ...page.model.get("policy")!, version: 40 });
+    page.control("Forget everything").click();
+    await settle();
+    answerFile(page.model, "ball-v40.dshq");
+    await settle();
+    expect(page.find(".undo").hidden).toBe(false);
+    page.model.set("status", "training");
+    page.model.fire("comm:close");
+    expect(shown()).toEqual([true, true, true, true]);
+    expect(page.control("Train").title).toMatch(/^Needs a kernel\. Run the cell/);
+    expect(page.find(".undo").hidden).toBe(true);
+    page.model.set("status", "idle");
+    expect(shown()).toEqual([false, true, false, false]);
+    expect(page.find(".undo").hidden).toBe(false);
   });
 
   it("is known to be gone when ipywidgets marks the view", async () => {
