@@ -38,12 +38,15 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setAttribute(goals[1], "title", alone ? "Steps of this episode: one for each decision" : "Goals");
     setText(version, `v${playing}`);
     const rests = personPlays(session, 0) && (alone || session.met !== "");
-    const doing = rests ? "is the newest; it does not play now" : "is playing";
-    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} ${doing}` : "No policy has been trained yet");
     const newest = session.model.get("policy")?.version ?? 0;
+    const rest = newest === playing ? "is the newest; it does not play now" : "does not play now";
+    const doing = rests ? rest : "is playing";
+    const none = newest > 0 || !session.live ? "No trained policy is playing now" : "No policy has been trained yet";
+    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} ${doing}` : none);
     waiting.hidden = session.show.playing || !session.live || newest === 0 || newest === playing;
     setText(waiting, `v${newest} next`);
-    setAttribute(waiting, "title", `The match is paused: version ${newest} plays from the next decision on`);
+    const begins = session.show.swap === "at_reset" ? "when the next game starts" : "from the next decision on";
+    setAttribute(waiting, "title", `The match is paused: version ${newest} plays ${begins}`);
   };
   const state = () => {
     const { tick, score, fps: rate, playing: runs, version: network, events } = session.state;

@@ -119,6 +119,12 @@ describe("the board", () => {
     expect(versions()).toEqual(["v5", "v12 next"]);
     model.set("policy", { ...trained, version: 13 });
     expect(versions()).toEqual(["v5", "v13 next"]);
+    const said = (name: string) => root.querySelector<HTMLElement>(`.corner .${name}`)!.title;
+    expect(said("waiting")).toBe("The match is paused: version 13 plays from the next decision on");
+    model.set("show", { ...model.get("show"), swap: "at_reset" });
+    expect(said("waiting")).toBe("The match is paused: version 13 plays when the next game starts");
+    await state({ playing: false, version: 0 });
+    expect(said("version"), "for some are").toBe("No trained policy is playing now");
     play(true);
     await state({ version: 13 });
     expect(versions()).toEqual(["v13"]);
