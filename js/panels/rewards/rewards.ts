@@ -80,11 +80,9 @@ function build(view: PanelView): HTMLElement {
     const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
     setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);
     reset.disabled = changed === 0;
-    const waits = "reward_weights" in session.drafts.values;
-    setText(
-      effect,
-      `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights take effect when you next press Train." : "New weights take effect at the next update."}`,
-    );
+    const soon = ["starting", "training"].includes(session.status) && !("reward_weights" in session.drafts.values);
+    const when = soon ? "at the next update" : "when you next press Train";
+    setText(effect, `${effectOf(session.scores.length, drill.sides)} New weights take effect ${when}.`);
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
@@ -101,6 +99,7 @@ function build(view: PanelView): HTMLElement {
   shown.follow(follow);
   session.events.on("drill", rebuild, signal);
   session.events.on("config", follow, signal);
+  session.events.on("status", follow, signal);
   session.events.on("scores", follow, signal);
   rebuild();
   return panel;

@@ -97,6 +97,15 @@ describe("rewards", () => {
     expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", reward_weights: "" }]);
   });
 
+  it("says when new weights take effect: with Train, or while it trains at the next update", () => {
+    const effect = () => root.querySelector(".rewards > .help")!.textContent!.split(". ").at(-1);
+    expect(effect()).toBe("New weights take effect when you next press Train.");
+    model.set("status", "training");
+    expect(effect()).toBe("New weights take effect at the next update.");
+    model.set("status", "stopped");
+    expect(effect()).toBe("New weights take effect when you next press Train.");
+  });
+
   it("takes numbers only", () => {
     for (const wrong of ["", "x", "1e9", "NaN"]) {
       weigh("Weight of goal", wrong);
