@@ -99,7 +99,8 @@ export class Duel {
 
   private rival(version: number): Pick<Result, "rival" | "age"> {
     const { met, history } = this.ends;
-    return { rival: rivalName(this.ends, version), age: version > 0 && !met ? (history.rows.at(-1)?.seconds ?? null) : null };
+    const trained = history.rows.findLast((row) => (row.version ?? 0) <= version)?.seconds; // a newer version may wait
+    return { rival: rivalName(this.ends, version), age: version > 0 && !met ? (trained ?? null) : null };
   }
 
   private enter(phase: Phase): void {

@@ -10,7 +10,12 @@ const state: ShowState = { tick: 900, score: [3, 4], version: 738, fps: 60, play
 class FakeSession {
   readonly events = new Events<SessionEvents>();
   readonly model = { get: (name: string) => (name === "drill" ? { spec: { tick_rate: 120, baselines: ["chaser"] } } : { layers: [4, 7] }) } as never;
-  readonly history = { rows: [{ agent_steps: 1, seconds: 51.7 }] };
+  readonly history = {
+    rows: [
+      { agent_steps: 1, seconds: 51.7, version: 738 },
+      { agent_steps: 2, seconds: 90, version: 902 },
+    ],
+  }; // the newer version waits
   get opponent(): string {
     return this.show.opponent || "chaser";
   }
