@@ -21,7 +21,7 @@ function build(view: PanelView): HTMLElement {
   player.addEventListener("change", () => session.thoughts.choosePlayer(Number(player.value)));
   const worth = h("output", { class: "worth" });
   const about = h("output", { class: "version-seen" });
-  const none = h("p", { class: "sentence" }, "No network is playing yet. Press Train to see what it thinks.");
+  const none = h("p", { class: "sentence" });
   const moves = h("div", { class: "moves" });
   const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
   const thoughts = h(
@@ -57,6 +57,7 @@ function build(view: PanelView): HTMLElement {
     player.value = String(side);
     setText(about, `v${version}`);
     panel.dataset.side = String(side);
+    setText(none, nobody(session));
     none.hidden = thought !== null;
     thoughts.hidden = thought === null;
     setText(worth, thought ? signed(thought.value) : "–");
@@ -73,10 +74,16 @@ function build(view: PanelView): HTMLElement {
   };
   shown.follow(watch);
   session.events.on("drill", rebuild, signal);
-  session.events.on("mind", follow, signal);
+  for (const name of ["mind", "replay"] as const) session.events.on(name, follow, signal);
   rebuild();
   watch();
   return panel;
+}
+
+/** Why there is no network to ask. */
+function nobody({ live, model }: PanelView["session"]): string {
+  if (!live) return "A replay shows what was recorded. There is no network in it that could be asked.";
+  return model.standalone ? "No network is playing." : "No network is playing yet. Press Train to see what it thinks.";
 }
 
 const MOST_BARS = 12; // a choice of more options shows the likeliest ones alone

@@ -2,7 +2,7 @@
 /** What a page shows that comes back: from a duel, a replay, a hidden hour, a kernel that was gone. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ShowEvent } from "../../contract/protocol";
-import { FakeModel, FakeWorker, installBrowser, mount, settle } from "../harness/fakes";
+import { FakeModel, FakeWorker, installBrowser, mount, openTab, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -82,12 +82,8 @@ describe("a duel", () => {
   });
 });
 
-it("a replay begins at 0:0 and leaves the score of the live match", async () => {
-  await report([1, 1]);
-  model.set("show", { ...model.get("show"), mode: "sandbox" }); // somebody else: begins at 0:0
-  await report([1, 1]);
-  await report([4, 3]);
-  expect(goals()).toEqual(["3", "2"]);
+/** A saved match takes the live one's place. */
+async function beginReplay(): Promise<void> {
   const recording = { drill: "ball", rules_hash: "rules", ticks: 240, inputs: [], actions: [0, 0], start: null };
   const file = root.querySelector<HTMLInputElement>('[data-control="replay-file"]')!;
   Object.defineProperty(file, "files", { value: [new File([JSON.stringify(recording)], "ball.json")] });
@@ -95,11 +91,30 @@ it("a replay begins at 0:0 and leaves the score of the live match", async () => 
   await settle();
   worker().say({ type: "REPLAYING", id, problem: "" });
   await settle();
+}
+
+it("a replay begins at 0:0 and leaves the score of the live match", async () => {
+  await report([1, 1]);
+  model.set("show", { ...model.get("show"), mode: "sandbox" }); // somebody else: begins at 0:0
+  await report([1, 1]);
+  await report([4, 3]);
+  expect(goals()).toEqual(["3", "2"]);
+  await beginReplay();
   await report([0, 1]);
   expect(goals()).toEqual(["0", "1"]);
   root.querySelector<HTMLButtonElement>('[data-control="replay-leave"]')!.click();
   await report([4, 3]);
   expect(goals()).toEqual(["3", "2"]);
+});
+
+it("a replay has no network to ask, and says so instead of asking for training", async () => {
+  openTab(root, "mind");
+  const said = () => root.querySelector(".mind > .sentence")!.textContent;
+  expect(said()).toBe("No network is playing yet. Press Train to see what it thinks.");
+  await beginReplay();
+  expect(said()).toBe("A replay shows what was recorded. There is no network in it that could be asked.");
+  root.querySelector<HTMLButtonElement>('[data-control="replay-leave"]')!.click();
+  expect(said()).toBe("No network is playing yet. Press Train to see what it thinks.");
 });
 
 describe("a page that was hidden", () => {
