@@ -387,9 +387,10 @@ export class PageTrainer {
 
   /** Signs of life, policies that had to wait, and the run kept in the browser. */
   private beat(): void {
-    if (!this.thread) return;
-    this.swap();
+    if (!this.thread && this.model.get("status") !== "starting") return;
     this.model.set("seq", this.model.get("seq") + 1);
+    if (!this.thread) return; // its code is on its way, or what was learned is being forgotten
+    this.swap();
     if (this.keeper.due()) this.thread.post({ type: "SAVE" });
     this.thread.follow();
   }

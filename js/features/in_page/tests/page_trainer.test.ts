@@ -141,6 +141,14 @@ test("who forgets is told where the thread that makes fresh weights was ended, a
   expect(running()).toHaveLength(1);
 });
 
+test("a page that is still starting shows that it is there, one that rests has nothing to say", async () => {
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(model.get("seq")).toBe(0);
+  for (const type of ["RESET_TRAINER", "START_TRAINING"] as const) model.send({ type });
+  await vi.advanceTimersByTimeAsync(10_000); // of the thread that makes fresh weights
+  expect([model.get("status"), running(), model.get("seq")]).toEqual(["starting", [], 40]);
+});
+
 test("a run that begins paused while what was learned is being forgotten stays paused", async () => {
   for (const type of ["RESET_TRAINER", "NEXT_UPDATE"] as const) model.send({ type });
   await vi.advanceTimersByTimeAsync(0);
