@@ -52,8 +52,8 @@ export interface Model {
   /** The trainer that such a page brings along, as text. */
   readonly trainer?: string;
   readonly trainedBy?: "kernel" | "page";
-  /** Where a run stays that a new network takes the place of; else in a file. */
-  readonly keptIn?: "browser";
+  /** Whether the page trains by itself: there is no kernel that could be asked for anything. */
+  readonly byItself?: boolean;
   /** What to do when the kernel is gone, where that is not to run a cell again. */
   readonly restart?: string;
 }

@@ -7,7 +7,7 @@ import type { Undoing } from "../session/undoing";
 
 /** What panels may use of a session. */
 export interface PanelSession extends Pick<Session, Read | Do> {
-  readonly model: Pick<Model, "get" | "restart" | "standalone" | "trainedBy" | "keptIn">;
+  readonly model: Pick<Model, "get" | "restart" | "standalone" | "trainedBy" | "byItself">;
   readonly kernel: Pick<Session["kernel"], "connected" | "send">;
   readonly history: Pick<Session["history"], "rows">;
   readonly journal: Pick<Session["journal"], "lines" | "tick">;

@@ -167,9 +167,10 @@ export class Session {
     return this.kernel.connected ? (this.model.get("status") ?? "idle") : "disconnected";
   }
 
-  /** Who plays side 1 in the sandbox, and before any training. */
+  /** Who plays side 1 in the sandbox, and before any training: the drill's own where the one that was asked for cannot be had. */
   get opponent(): string {
-    return this.show.opponent || ownOpponent(this.model.get("drill")?.spec);
+    const [{ opponent }, drill] = [this.show, this.model.get("drill")?.spec];
+    return opponent in this.rivals || scriptsOf(drill).includes(opponent) ? opponent : ownOpponent(drill);
   }
 
   /** Who plays side 1 however much the policy has learned; "": the policy does, and a person meets the newest version. */
@@ -180,9 +181,11 @@ export class Session {
     return mode === "human_vs_ai" && there ? opponent : "";
   }
 
-  /** Policies that may be the opponent, by name; null: chosen once, its weights would come from the kernel. */
+  /** Policies that may be the opponent, by name; null: chosen once, its weights would come from the kernel, which is there. */
   get rivals(): Traits["rivals"] {
-    return this.model.get("rivals") ?? {};
+    const known = this.model.get("rivals") ?? {};
+    if (this.kernel.connected && !this.model.byItself) return known;
+    return Object.fromEntries(Object.entries(known).filter(([, policy]) => policy));
   }
 
   // ---- what a person does

@@ -33,8 +33,8 @@ export class PageModel implements Model {
     return this.own === null && this.base.standalone === true;
   }
 
-  get keptIn(): "browser" | undefined {
-    return this.own ? "browser" : undefined;
+  get byItself(): boolean {
+    return this.own !== null;
   }
 
   get restart(): string | undefined {

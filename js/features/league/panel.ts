@@ -3,7 +3,7 @@
  * on one scale, and the cross table. Drawn only while it is seen.
  */
 
-import { ownOpponent } from "../../contract/opponents";
+import { ownOpponent, scriptsOf } from "../../contract/opponents";
 import type { LeagueRow } from "../../contract/protocol";
 import { rated } from "../../contract/rating";
 import type { Panel, PanelView } from "../../panels/panel";
@@ -60,12 +60,20 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
-    const meet = session.kernel.connected && !session.elsewhere ? (opponent: string) => session.setShow({ mode: "sandbox", opponent }) : null;
-    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest, meet)));
+    const there = new Set([...scriptsOf(session.model.get("drill")?.spec), ...Object.keys(session.rivals)]);
+    const meet = session.elsewhere ? () => false : (row: LeagueRow) => there.has(idOf(row));
+    const bring = (row: LeagueRow) => session.setShow({ mode: "sandbox", opponent: idOf(row) });
+    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest, meet(row) ? bring : null)));
   };
   shown.follow(follow);
-  session.events.on("league", follow, signal);
-  session.events.on("drill", follow, signal);
+  let connected = session.kernel.connected;
+  const look = () => {
+    if (connected === session.kernel.connected) return;
+    connected = !connected;
+    follow();
+  };
+  for (const event of ["league", "drill", "rivals"] as const) session.events.on(event, follow, signal);
+  session.events.on("status", look, signal);
   follow();
   return element;
 }
@@ -88,8 +96,8 @@ function scaleOf(rows: readonly LeagueRow[]): Scale {
   return (elo) => 100 * (AIR + (1 - 2 * AIR) * ((elo - low) / span));
 }
 
-/** A row; `meet` puts its player on the pitch, against the newest policy. */
-function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, meet: ((opponent: string) => void) | null): HTMLElement {
+/** A row; `meet` puts its player on the pitch, against the newest policy; null where that cannot be had. */
+function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, meet: ((row: LeagueRow) => void) | null): HTMLElement {
   const [low, middle, high] = [row.elo_low, row.elo, row.elo_high].map(scale) as [number, number, number];
   const range = `${Math.round(row.elo_low)} to ${Math.round(row.elo_high)}`;
   const [points, matches] = row.against[script] ?? [0, 0];
@@ -121,9 +129,14 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, me
 }
 
 /** The player's name as a button that brings it onto the pitch. */
-function meeting({ name, pinned }: LeagueRow, meet: (opponent: string) => void): HTMLElement {
-  const title = `Let the newest policy play against ${name}`;
-  return button([`meet-${name}`, title], { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
+function meeting(row: LeagueRow, meet: (row: LeagueRow) => void): HTMLElement {
+  const title = `Let the newest policy play against ${row.name}`;
+  return button([`meet-${row.name}`, title], { text: row.name, class: "meet" }, () => meet(row));
+}
+
+/** Its name as an opponent. */
+function idOf({ name, pinned }: LeagueRow): string {
+  return pinned ? name : `league:${name}`;
 }
 
 const MARKS = {

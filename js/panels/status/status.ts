@@ -44,7 +44,7 @@ function build(view: PanelView): HTMLElement {
     if (silent) pill.dataset.status = "silent";
     setText(pill, paused ? "Learning paused" : silent ? "Not responding" : (NAMES[now] ?? now));
     const [rows, config] = [session.history.rows, runSettings(session.model.get("config"))];
-    const lost = forgets(now, config, session.drafts.values, rows.at(-1)?.updates, session.model.keptIn && "in this browser");
+    const lost = forgets(now, config, session.drafts.values, rows.at(-1)?.updates, session.model.byItself ? "in this browser" : undefined);
     setText(sentence, lost || sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), rows.at(-1)));
     if (session.model.standalone) {
       pill.dataset.status = "idle";

@@ -51,8 +51,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
       mode,
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
     );
-    const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
-    const others = [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, opponentName(name)] as const);
+    const others = [...new Set([...baselines, "random", "idle", ...Object.keys(session.rivals)])].map((name) => [name, opponentName(name)] as const);
     newest = meetsNewest();
     setOptions(opponent, newest ? [["", NEWEST], ...others] : others);
     follow();

@@ -143,6 +143,8 @@ describe("the show", () => {
     page.change("Mode", "sandbox");
     await settle();
     expect(modes().at(-1), "it is offered no more").toEqual(["sandbox", "chaser"]);
+    await page.reports();
+    expect(page.texts(".name").at(-1), "who plays").toBe("chaser");
   });
 
   it("steps and resets", async () => {

@@ -57,8 +57,10 @@ describe("the model of a page that may train by itself", () => {
     model.on("change:status", status);
     model.on("change:controls", controls);
     const received: PageToKernel[] = [];
+    expect(model.byItself).toBe(false);
     model.takeOver(own(), (message) => received.push(message) > 0);
     expect(model.trainedBy).toBe("page");
+    expect(model.byItself).toBe(true);
     expect(status).toHaveBeenCalledTimes(1);
 
     kernel.set("status", "error"); // what the kernel says of its own training is not this page's

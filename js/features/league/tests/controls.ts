@@ -5,6 +5,6 @@ import type { FeatureControls } from "../../../tests/harness/feature_controls";
 const row: LeagueRow = { name: "v7", pinned: false, elo: 1100, elo_low: 1000, elo_high: 1200, rank: 1, step: 10, against: {} };
 
 export const controls: FeatureControls = {
-  traits: ({ drill, config }) => ({ drill, config, league: [row] }),
+  traits: ({ drill, config }) => ({ drill, config, league: [row], rivals: { "league:v7": null } }),
   names: { "meet-v7": "Let the newest policy play against v7" },
 };

@@ -54,6 +54,20 @@ describe("the league", () => {
     expect(one(".league tbody tr:nth-child(2) th").textContent).toContain(hostile);
   });
 
+  it("offers a match against those that can be had: versions from a kernel that is there, scripts always", async () => {
+    openTab(root, "league");
+    model.set("league", rows);
+    expect(all(".league .meet"), "from no kernel").toEqual(["chaser"]);
+    model.set("rivals", { "league:v40": null });
+    expect(all(".league .meet")).toEqual(["v40", "chaser"]);
+    one(".league .meet").click();
+    expect(model.get("show")).toMatchObject({ mode: "sandbox", opponent: "league:v40" });
+    model.fire("comm:close");
+    expect(all(".league .meet")).toEqual(["chaser"]);
+    model.set("seq", 1); // the kernel speaks again
+    expect(all(".league .meet")).toEqual(["v40", "chaser"]);
+  });
+
   it("has a cross table of the champion, the scripts and the newest versions, from the matches played", () => {
     openTab(root, "league");
     const version = (k: number): LeagueRow => ({
