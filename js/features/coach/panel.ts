@@ -27,7 +27,7 @@ function buildChip({ session, open, signal }: PanelView): HTMLElement {
     session.post({ type: "CAPTURE", id: session.id });
   });
   const follow = () => {
-    chip.hidden = session.state.playing || (session.model.get("scenes") ?? []).length >= MOST;
+    chip.hidden = session.state.playing || !session.kernel.connected || (session.model.get("scenes") ?? []).length >= MOST;
   };
   session.events.on(
     "scene",
@@ -39,7 +39,7 @@ function buildChip({ session, open, signal }: PanelView): HTMLElement {
     },
     signal,
   );
-  for (const name of ["state", "scenes"] as const) session.events.on(name, follow, signal);
+  for (const name of ["state", "scenes", "status"] as const) session.events.on(name, follow, signal);
   follow();
   return chip;
 }
@@ -80,11 +80,16 @@ function build({ session, signal }: PanelView): HTMLElement {
     shares.hidden = rows.length === 0;
     const remove = (key: string) => session.kernel.send({ type: "DROP_SCENE", key });
     list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));
+    followKernel();
+  };
+  const followKernel = () => {
+    for (const remove of list.querySelectorAll("button")) remove.disabled = !session.kernel.connected;
   };
 
   share.addEventListener("input", () => session.drafts.set("scene_share", Number(share.value)));
   session.events.on("drill", rebuild, signal);
   session.events.on("scenes", rebuild, signal);
+  session.events.on("status", followKernel, signal);
   session.events.on("config", followShare, signal);
   rebuild();
   followShare();

@@ -93,6 +93,15 @@ describe("the coach", () => {
     expect(model.sentOf("DROP_SCENE")).toEqual([{ type: "DROP_SCENE", key: "abc" }]);
   });
 
+  it("needs a kernel that takes scenes", async () => {
+    await playing(false);
+    model.set("scenes", [scene]);
+    model.fire("comm:close");
+    expect([control("Drill this").hidden, control("Remove scene 1").disabled]).toEqual([true, true]);
+    model.set("seq", 1); // it speaks again
+    expect([control("Drill this").hidden, control("Remove scene 1").disabled]).toEqual([false, false]);
+  });
+
   it("takes no ninth scene", async () => {
     await playing(false);
     expect(control("Drill this").hidden).toBe(false);
