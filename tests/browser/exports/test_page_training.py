@@ -75,9 +75,20 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     widget.wait_number("version", lambda version: version == kept.version + 2)
     train(widget, 1)
 
+    def runs() -> list[int]:
+        return widget.page.evaluate(KEPT)
+
+    def both(versions: list[int]) -> bool:
+        return min(versions) == kept.version and max(versions) > kept.version + 2
+
+    widget.until(runs, both, 60, "the run of the file, and the one before")
+
     widget.control("forget").click()
     widget.wait_attribute("status", lambda status: status == "idle")
     widget.wait_number("version", lambda version: version == 0)
+    widget.until(runs, [kept.version].__eq__, 60, "the run before, which nobody has forgotten")
+    widget.control("undo").click()
+    widget.until(runs, both, 60, "the forgotten run, kept again")
     opened.close()
 
 
