@@ -225,6 +225,7 @@ export const CONTROLS = {
   "train-in-page": "Train in this page",
   "keep-policy": "Save policy",
   "continue-kept": "Continue from it",
+  "other-kept": "Show another",
   "discard-kept": "Discard it"
 } as const;
 

@@ -67,6 +67,7 @@ IN_PAGE = Face(
         "train-in-page": "Train in this page",
         "keep-policy": "Save policy",
         "continue-kept": "Continue from it",
+        "other-kept": "Show another",
         "discard-kept": "Discard it",
     },
     attributes={"trainer-ready": Entry("true or false", "Whether the page has what it trains with.")},

@@ -2,7 +2,7 @@
 
 import { button, download, h } from "../../ui/dom";
 
-type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
+type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "other-kept" | "discard-kept";
 
 /** What a person may do, in a sentence and one or two buttons. */
 export interface Offer {
@@ -20,6 +20,7 @@ export function buildOffer(training: Offers, signal: AbortSignal): HTMLElement {
   const element = h("div", { class: "offer", role: "status", "aria-live": "polite" });
   const follow = () => {
     const { offer } = training;
+    const held = element.querySelector<HTMLElement>(":focus")?.dataset.control;
     element.hidden = !offer;
     element.replaceChildren();
     if (!offer) return;
@@ -35,6 +36,7 @@ export function buildOffer(training: Offers, signal: AbortSignal): HTMLElement {
       }),
     );
     element.append(said, h("div", { class: "cluster" }, ...buttons));
+    if (held) element.querySelector<HTMLElement>(`[data-control="${held}"]`)?.focus({ preventScroll: true }); // the place keeps the focus
   };
   training.onOffer(follow, signal);
   follow();

@@ -63,7 +63,8 @@ export class PageTraining implements Between {
     }
     void keptRuns(drill.spec.rules_hash).then((kept) => {
       if (signal.aborted) return;
-      this.kept = kept.filter(({ version }) => version > (base.get("policy")?.version ?? 0));
+      const known = base.trainer ? 0 : (base.get("policy")?.version ?? 0); // what a page has from its file is another training
+      this.kept = kept.filter(({ version }) => version > known);
       this.offerAgain();
     });
   }
@@ -198,7 +199,7 @@ export class PageTraining implements Between {
   }
 
   private offerAgain(): void {
-    const [kept] = this.kept;
+    const [kept, ...others] = this.kept;
     if (this.lost && this.ready && !this.trainer) {
       this.offer = {
         text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
@@ -213,14 +214,21 @@ export class PageTraining implements Between {
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
       this.offer = {
-        text: `This browser kept version ${kept.version} (${time}).`,
+        text: `This browser kept version ${kept.version} (${time})${others.length ? `, and ${others.length} other run${others.length > 1 ? "s" : ""}` : ""}.`,
         actions: [
           { control: "continue-kept", act: () => this.continueKept(kept) },
+          ...(others.length ? [{ control: "other-kept" as const, act: () => this.showOther() }] : []),
           { control: "discard-kept", act: () => this.discard(kept) },
         ],
       };
     } else this.offer = null;
     for (const changed of this.followers) changed();
+  }
+
+  /** The one kept before it; after the last of them the newest. */
+  private showOther(): void {
+    this.kept = [...this.kept.slice(1), ...this.kept.slice(0, 1)];
+    this.offerAgain();
   }
 
   private async discard({ key }: Kept): Promise<void> {

@@ -2,7 +2,7 @@
 import type { FeatureControls } from "../../../tests/harness/feature_controls";
 import { buildOffer } from "../offer";
 
-const OFFERED = ["train-in-page", "keep-policy", "continue-kept", "discard-kept"] as const;
+const OFFERED = ["train-in-page", "keep-policy", "continue-kept", "other-kept", "discard-kept"] as const;
 
 export const controls: FeatureControls = {
   traits: (plain) => plain,

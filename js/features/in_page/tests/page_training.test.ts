@@ -1,8 +1,11 @@
 // @vitest-environment happy-dom
 /** When a page offers to train by itself. */
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FakeModel, row } from "../../../tests/harness/fakes";
+import { FakeModel, row, spec } from "../../../tests/harness/fakes";
 import { PageTraining } from "../page_training";
+import { Place } from "../storage";
+import { StorageDouble } from "./storage_double";
 
 let model: FakeModel;
 let training: PageTraining;
@@ -18,6 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   training.dispose();
+  vi.unstubAllGlobals();
   vi.useRealTimers();
 });
 const report = (processors: number, times: number) => {
@@ -46,5 +50,48 @@ describe("a kernel that hardly gets on", () => {
     expect(training.offer).toBeNull();
     report(0.1, 6);
     expect(training.offer).toBeNull();
+  });
+});
+
+describe("runs that the browser kept", () => {
+  /** A page that opens where they were kept, the newest last. */
+  const open = async (versions: number[], page = new FakeModel()) => {
+    new StorageDouble();
+    for (const version of versions) {
+      await new Place().keep(spec.rules_hash, { drill: "ball", version, savedAt: Date.now(), file: Uint8Array.of(version) });
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    training.dispose();
+    training = new PageTraining(page);
+    await vi.advanceTimersByTimeAsync(10);
+  };
+  const offered = () => /version (\d+) .*?(, and .*)?\.$/.exec(training.offer?.text ?? "")?.slice(1);
+  const press = (control: string) => training.offer!.actions.find((action) => action.control === control)!.act();
+
+  it("are offered one after another, the newest first, without losing one", async () => {
+    await open([3000, 40, 5]);
+    expect(offered()).toEqual(["5", ", and 2 other runs"]);
+    press("other-kept");
+    expect(offered()![0]).toBe("40");
+    press("other-kept");
+    expect(offered()![0]).toBe("3000");
+    press("other-kept");
+    expect(offered()![0]).toBe("5");
+    await press("discard-kept");
+    expect(offered()).toEqual(["40", ", and 1 other run"]);
+    await press("discard-kept");
+    expect(offered()).toEqual(["3000", undefined]);
+    expect(training.offer!.actions.map(({ control }) => control)).toEqual(["continue-kept", "discard-kept"]);
+  });
+
+  it("are offered beside what a kernel has only where they are ahead of it, beside a page's own file always", async () => {
+    const policy = { ...model.get("policy")!, version: 1000 };
+    await open([300], new FakeModel({ policy }));
+    expect(training.offer).toBeNull();
+    const packed = gzipSync("").toString("base64");
+    const builds = { plain: packed, relaxed: packed };
+    const trainer = JSON.stringify({ code: packed, learner: builds, drill: { ...builds, wgsl: packed } });
+    await open([300], Object.assign(new FakeModel({ policy }), { standalone: true, trainer }));
+    expect(offered()![0]).toBe("300");
   });
 });
