@@ -64,6 +64,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     play.hidden = show.playing;
     pause.hidden = !show.playing;
     step.hidden = show.playing;
+    if (session.pictures) for (const element of [play, pause, step, speed]) element.disabled = !session.kernel.connected; // who plays it
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
     selectValue(speed, String(show.speed), multiple(show.speed));
     selectValue(mode, show.mode);

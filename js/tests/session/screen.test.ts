@@ -83,6 +83,10 @@ describe("a show that the kernel plays", () => {
     expect(named("Save policy").hidden).toBe(false);
     expect(root.querySelector<HTMLElement>(".hint")!.hidden).toBe(true);
     expect(named("Play against it").hidden).toBe(true);
+    const playing = () => ["Play", "Pause", "Step", "Speed"].map((name) => (named(name) as HTMLButtonElement).disabled);
+    expect(playing()).toEqual([false, false, false, false]);
+    model.fire("comm:close");
+    expect(playing(), "which a kernel does").toEqual([true, true, true, true]);
     end();
   });
 });

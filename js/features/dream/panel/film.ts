@@ -22,7 +22,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
       imagined.show(film?.imagined[k] ?? null);
       truth.show(film?.truth[k] ?? null);
     });
-    again.disabled = !dream.playing;
+    again.disabled = !dream.playing || !session.kernel.connected;
     strip.dataset.truths = String(film?.truth.length ?? 0);
     if (!film) setText(says, "Nothing is imagined yet.");
     else {
@@ -32,7 +32,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
       setText(says, `It expects a reward of ${signed(reward)}, and the game to go on with ${percent(goesOn)}.${end}`);
     }
   };
-  session.events.on("dream", follow, signal);
+  for (const event of ["dream", "status"] as const) session.events.on(event, follow, signal);
   follow();
   const head = h("div", { class: "cluster" }, h("h3", {}, `The next ${IMAGINED_STEPS} steps of the model`), again);
   const key = h("p", { class: "help" }, "Above what it imagines, below what came.");

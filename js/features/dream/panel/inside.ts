@@ -51,7 +51,7 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
     const { inside } = dream;
     body.hidden = !inside;
     enter.hidden = inside !== null;
-    enter.disabled = !dream.playing;
+    enter.disabled = !dream.playing || !session.kernel.connected;
     body.dataset.steps = String(inside?.steps ?? "");
     picture.show(inside?.picture ?? null);
     if (!inside) return;
@@ -61,7 +61,7 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
     setText(goesOn, percent(inside.continues));
   };
   const rebuild = () => setText(keys, `${keyWords(session.model.get("drill")?.spec)} Escape leaves.`);
-  session.events.on("dream", follow, signal);
+  for (const event of ["dream", "status"] as const) session.events.on(event, follow, signal);
   session.events.on("drill", rebuild, signal);
   rebuild();
   follow();

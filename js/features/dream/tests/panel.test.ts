@@ -194,6 +194,8 @@ describe("the panel Dream", () => {
     await settle();
     expect(model.get("show").playing).toBe(true);
     expect(root.querySelector<HTMLElement>(".dreaming")!.hidden).toBe(true);
+    model.fire("comm:close");
+    expect([control("Play inside the dream").disabled, control("Imagine again").disabled], "nobody dreams").toEqual([true, true]);
   });
 });
 
