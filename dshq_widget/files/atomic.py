@@ -33,7 +33,9 @@ PROBE_BYTES = 1 << 20
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:
-    """The absolute path, `~` included."""
+    """The absolute path of what a person wrote, `~` and `~name` included. The home of a user who does not exist is a
+    folder of that name, as in a shell; `Path.expanduser` raises RuntimeError.
+    """
     return Path(os.path.abspath(os.path.expanduser(path)))
 
 

@@ -38,7 +38,7 @@ class RunFiles:
         warn: Callable[[str], None],
         autosave: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.log_dir = None if log_dir is None else Path(os.path.abspath(os.path.expanduser(log_dir)))
+        self.log_dir = None if log_dir is None else atomic.absolute(log_dir)
         if self.log_dir:
             self.log_dir.mkdir(parents=True, exist_ok=True)
         self._name, self._keep_in, self._warn = name, keep_in, warn

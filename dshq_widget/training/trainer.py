@@ -127,7 +127,7 @@ class Trainer(Readings, Callbacks):
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._closed = False
         if saved is not None:
-            self._state.adopt(saved, Path(os.fspath(resume or "")).expanduser())
+            self._state.adopt(saved, atomic.absolute(resume or ""))
 
     # ---- what a user reads, besides Readings
 
@@ -542,7 +542,7 @@ class Trainer(Readings, Callbacks):
             self._algorithm.check_file(saved, name)
             self._config.take(saved, name)
             self._state.forget()
-            self._state.adopt(saved, Path(os.fspath(path)).expanduser())
+            self._state.adopt(saved, atomic.absolute(path))
             self._status.set("stopped", f"at version {saved.version} of the saved run")
         self._notify()
 

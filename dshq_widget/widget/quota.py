@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.shortage import shortage
@@ -68,7 +69,7 @@ class Rules:
         folder = environ.get("DSHQ_RUNS_DIR") or (HUB_RUNS if hub else "")
         return cls(
             minutes,
-            Path(os.path.abspath(os.path.expanduser(folder))) if folder else None,
+            atomic.absolute(folder) if folder else None,
             environ.get("DSHQ_LEAGUE_URL", ""),
             environ.get("DSHQ_LEAGUE_TOKEN", ""),
         )

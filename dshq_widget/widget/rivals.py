@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dshq_widget.contract.game_spec import Game
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.league_policy import BEST, LEAGUE, version_of
 from dshq_widget.widget import page_protocol
@@ -53,7 +54,7 @@ class Rivals:
                 )
                 raise ValueError(f"opponent: wanted a version of the league, got {opponent!r}: {there}")
             return opponent
-        path = Path(opponent).expanduser()
+        path = atomic.absolute(opponent)
         if self._scripts_only:
             known = ", ".join(("idle", "random", *self.opponents))
             raise checkpoint.CheckpointError(f"the opponent of this policy must be one of {known}, got {path.name!r}")

@@ -62,6 +62,7 @@ def test_a_missing_or_old_ray_is_named_with_its_remedy(monkeypatch):
 def test_without_a_token_nothing_starts(installed, tmp_path):
     home = {"HOME": str(tmp_path)}
     assert "needs a token" in refusal(home) and "ray get-auth-token --generate" in refusal(home)
+    assert "needs a token" in refusal({"HOME": "~nobody-of-this-name"})
     assert "RAY_AUTH_MODE=disabled" in refusal({**home, "RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "t"})
     empty = tmp_path / "empty"
     empty.write_text(" \n")

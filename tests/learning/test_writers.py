@@ -230,6 +230,7 @@ def test_the_reader_takes_both_spellings_and_gives_flat_names(tmp_path):
         (tmp_path / "wrong.csv").write_text(text)
         with pytest.raises(ValueError, match=words):
             read_metrics(tmp_path / "wrong.csv")
-    with pytest.raises(FileNotFoundError):
-        read_metrics(tmp_path / "none.csv")
+    for missing in (tmp_path / "none.csv", "~nobody-of-this-name/metrics.csv"):
+        with pytest.raises(FileNotFoundError):
+            read_metrics(missing)
     assert all(flat_name(full_name(name)) == name == flat_name(name) for name in [*METRICS, "reward_goal"])

@@ -186,6 +186,21 @@ def test_save_and_resume_without_training(tmp_path):
         Trainer(Walk, resume=path, hidden_sizes=(4,))
 
 
+def test_a_home_of_nobody_is_a_folder_of_that_name(tmp_path, monkeypatch):
+    """As in a shell. Where there is no such folder, the sentence is that of any missing file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~nobody-of-this-name").mkdir()
+    name = "~nobody-of-this-name/walk.dshq"
+    with Trainer(Walk) as t:
+        assert t.save(name) == tmp_path / name
+    with Trainer(Walk, resume=name) as t:
+        assert t._files.to_resume() == str(tmp_path / name)
+        t.resume_from(name)
+    for missing in ("~nobody-of-this-name/none.dshq", "~nobody-else/walk.dshq"):
+        with pytest.raises(CheckpointError, match="cannot read the policy file .*No such file"):
+            Trainer(Walk, resume=missing)
+
+
 def test_a_setting_leaves_a_policy_that_was_made_elsewhere(tmp_path):
     """As one that PyTorch has trained: its file counts no steps."""
     with Trainer(Walk, seed=2, hidden_sizes=(8, 8)) as t:

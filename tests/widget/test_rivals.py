@@ -48,8 +48,9 @@ def test_a_file_joins_under_its_name(tmp_path):
         w.opponent = "silver"
         assert w.rivals["silver"]["data"] and w.rivals["gold"] is None
         w.opponent = "rooney"
-        with pytest.raises(checkpoint.CheckpointError, match="cannot read"):
-            w.opponent = tmp_path / "nobody.dshq"
+        for nobody in (tmp_path / "nobody.dshq", "~nobody-of-this-name/rooney.dshq"):
+            with pytest.raises(checkpoint.CheckpointError, match="cannot read"):
+                w.opponent = nobody
         assert w.opponent == "rooney"
 
 

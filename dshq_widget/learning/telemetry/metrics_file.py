@@ -17,7 +17,7 @@ def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:
 
     Raises FileNotFoundError, or ValueError for a file that is no table of numbers.
     """
-    file = Path(path).expanduser()
+    file = Path(os.path.expanduser(path))
     if file.is_dir():
         file = file / CSV_NAME
     with file.open(newline="", encoding="utf-8") as table:

@@ -58,7 +58,7 @@ def _own_token() -> None:
     """Raises ConnectionError if the token's file is this user's, and others can read it: with it they run code on every
     node.
     """
-    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or TOKEN).expanduser()
+    path = Path(os.path.expanduser(os.environ.get("RAY_AUTH_TOKEN_PATH") or TOKEN))
     try:
         found = path.stat()
     except OSError:  # the token is in RAY_AUTH_TOKEN, or there is none, which the cluster says

@@ -58,7 +58,7 @@ def _check_token(environ: Mapping[str, str]) -> None:
     if environ.get("RAY_AUTH_TOKEN"):
         return
     named = environ.get("RAY_AUTH_TOKEN_PATH")
-    file = Path(named) if named else Path(environ.get("HOME", "~")).expanduser() / ".ray" / "auth_token"
+    file = Path(named) if named else Path(os.path.expanduser(environ.get("HOME", "~"))) / ".ray" / "auth_token"
     try:
         token = file.read_text().strip()
     except OSError:
