@@ -21,6 +21,7 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     """Try settings of a drill, each with several seeds, and compare them."""
     from dshq_widget.training import sweep_space
     from dshq_widget.training.sweep import sweep as run
+    from dshq_widget.training.sweep_results import PLAN_NAME
 
     budget = {key: getattr(options, key) for key in BUDGETS}
     for key, value in budget.items():
@@ -39,6 +40,9 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         fixed[name] = value
     drill = drill_argument.drill(options.drill)
     directory = outputs.folder("--out", options.out)
+    picture = directory / PICTURE_NAME
+    if picture.exists() and not (directory / PLAN_NAME).exists():
+        raise UsageError(f"--out: {str(picture)!r} is of no sweep, and would be written over: choose another folder")
     kept = f"; finished runs are in {directory}, and the same command continues"
     interrupts.keep(kept)
     how = {key: getattr(options, key) for key in ("seeds", "trials", "metric", "algorithm")}
@@ -55,14 +59,14 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         return None, end.status
     best = result.best
     try:
-        result.plot().savefig(directory / PICTURE_NAME, dpi=120)
-        picture = f"{directory / PICTURE_NAME} has the curves"
+        result.plot().savefig(picture, dpi=120)
+        drawn = f"{picture} has the curves"
     except ImportError as error:
-        picture = f"no curves were drawn: {error}"
+        drawn = f"no curves were drawn: {error}"
     if not options.json:
         between = f" ({best.ci95[0]:.4g} to {best.ci95[1]:.4g})" if best.ci95 else ""
         print(f"best of {len(result.settings)}: {best.label}: mean {result.metric} {best.mean:.4g}{between}")
-        print(f"{directory / 'runs.csv'} has every run; {picture}")
+        print(f"{directory / 'runs.csv'} has every run; {drawn}")
     found = {
         "out": str(result.directory),
         "metric": result.metric,

@@ -62,11 +62,12 @@ def sweep(
 
     After each run `directory` has it: `runs/NNNN-seedS.json` (settings, seed, last metrics, learning curve) and
     `runs.csv`. The same call with the same directory continues after the last finished run; more `trials` or seeds may
-    be asked for. A run that fails is kept with its error, and the sweep goes on. Ctrl-C ends it and is raised.
+    be asked for. A run that fails is kept with its error, and the sweep goes on; the next call makes it again. Ctrl-C
+    ends it and is raised.
 
     Raises ImportError if Optuna is not installed, ConfigError or ValueError for what cannot be tried (before anything
-    is trained), ValueError for a directory with another sweep, ClaimError for one that another process is filling,
-    OSError.
+    is trained), ValueError for a directory with another sweep or with a `runs.csv` of nobody's sweep, ClaimError for
+    one that another process is filling, OSError.
     """
     optuna = _optuna()
     budget = Budget(updates, agent_steps, seconds)
@@ -95,8 +96,10 @@ def sweep(
     place = atomic.absolute(directory)
     place.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as alone:
+        writable = False
         with contextlib.suppress(OSError):  # results may lie where nobody can write; whoever writes there hears why
             alone.enter_context(claims.claimed(place / PLAN_NAME))
+            writable = True
         store = Store(place, plan)
 
         def result() -> SweepResult:
@@ -106,7 +109,8 @@ def sweep(
         every = combinations <= trials
         trials = int(min(trials, combinations))
         for number, values in _proposed(optuna, space, result, trials, every):
-            known = {run.seed for run in store.runs() if run.setting == number}
+            runs = [run for run in store.runs() if run.setting == number]
+            known = {run.seed for run in runs if run.value is not None or not writable}
             for seed in (one for one in chosen if one not in known):
                 how = {**hyper, **values, "seed": seed}
                 run = _train(game, name, how, {budget.what: budget.amount}, metric, progress)

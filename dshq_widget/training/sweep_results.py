@@ -18,6 +18,8 @@ from dshq_widget.contract.statistics import Z95
 from dshq_widget.files import atomic
 
 PLAN_NAME, RUNS_FOLDER, TABLE_NAME = "sweep.json", "runs", "runs.csv"
+TABLE_BEGINS = b"setting,seed,"
+"""How each table of runs begins."""
 STUDENT_95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
 """Two-sided 95 % quantiles of Student's t for 1 to 9 degrees of freedom."""
 CURVE_POINTS = 200
@@ -183,14 +185,15 @@ class SweepResult:
 
 class Store:
     """The files of a sweep in `directory`. `plan` is what is asked for; raises ValueError if the directory holds the
-    sweep of another plan, OSError if it cannot be created.
+    sweep of another plan, or a `runs.csv` that is not this sweep's, OSError if it cannot be created.
     """
 
     def __init__(self, directory: Path, plan: Mapping[str, Any]) -> None:
         self.directory = atomic.absolute(directory)
+        path = self.directory / PLAN_NAME
+        self._check_table(begun=path.exists())
         self._runs = self.directory / RUNS_FOLDER
         self._runs.mkdir(parents=True, exist_ok=True)
-        path = self.directory / PLAN_NAME
         wanted = json.loads(json.dumps(plan, default=str))
         if not path.exists():
             atomic.write(path, (json.dumps(wanted, indent=1) + "\n").encode())
@@ -200,6 +203,16 @@ class Store:
         if differ:
             said = "; ".join(f"{key} was {there.get(key)!r:.80}, now {wanted.get(key)!r:.80}" for key in differ)
             raise ValueError(f"{str(self.directory)!r} holds another sweep: {said}. Choose another directory")
+
+    def _check_table(self, begun: bool) -> None:
+        """Raises ValueError for a `runs.csv` that a sweep here would write over, though none here has written it."""
+        table = self.directory / TABLE_NAME
+        if not table.exists() or (begun and table.is_file() and table.read_bytes().startswith(TABLE_BEGINS)):
+            return
+        raise ValueError(
+            f"{str(table)!r} is no table of this sweep, which would write over it: give it another name, or choose "
+            "another directory"
+        )
 
     def runs(self) -> tuple[SweepRun, ...]:
         """The finished runs, by setting and seed. Raises ValueError for a file that is not one of ours."""

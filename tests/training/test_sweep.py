@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
@@ -171,6 +172,59 @@ def test_a_run_that_fails_is_kept_and_the_sweep_goes_on(tmp_path, trained, monke
     result = SweepResult(tmp_path, "elo", True, tuple(run for run in result.runs if run.error))
     with pytest.raises(RuntimeError, match="no run of this sweep has a value of elo: the learner died"):
         result.best  # noqa: B018
+
+
+def test_a_run_that_failed_is_made_again_by_the_next_call(tmp_path, trained, monkeypatch):
+    """A machine was short of memory, or somebody ended its learner; where nobody can write, what is there is read."""
+    train, how = sweeps._train, {"seeds": 2, "updates": 1, "directory": tmp_path, "progress": False}
+
+    def failing(game, algorithm, hyper, *rest):
+        made = train(game, algorithm, hyper, *rest)
+        return made if hyper["seed"] == 0 else {**made, "value": None, "error": "the learner died"}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeps, "_train", failing)
+        sweep("bandit", {"gamma": [0.9, 0.98]}, **how)
+    hold = locks.hold
+
+    def unwritable(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    for locked, more in ((unwritable, []), (hold, [1, 1]), (hold, [])):
+        trained.clear()
+        monkeypatch.setattr(locks, "hold", locked)
+        result = sweep("bandit", {"gamma": [0.9, 0.98]}, **how)
+        assert [made["seed"] for made in trained] == more
+        assert len(result.runs) == 4 and any(run.error for run in result.runs) == (locked is unwritable)
+
+
+def test_a_table_of_somebody_else_is_not_written_over(tmp_path, trained):
+    how = {"seeds": 1, "updates": 1, "progress": False}
+    mine = tmp_path / "runs.csv"
+    mine.write_text("date,shoes\n")
+    with pytest.raises(ValueError, match=r"runs.csv' is no table of this sweep, .*choose another directory"):
+        sweep("bandit", {"gamma": [0.9]}, directory=tmp_path, **how)
+    assert os.listdir(tmp_path) == ["runs.csv"] and mine.read_text() == "date,shoes\n"
+    mine.unlink()
+    sweep("bandit", {"gamma": [0.9]}, directory=tmp_path, **how)
+    ours = mine.read_text()
+    (tmp_path / "sweep.json").rename(tmp_path / "gone.json")
+    with pytest.raises(ValueError, match="no table of this sweep"):  # it is all that is left of another one
+        sweep("bandit", {"gamma": [0.9]}, directory=tmp_path, **how)
+    (tmp_path / "gone.json").rename(tmp_path / "sweep.json")
+    mine.write_text("date,shoes\n")
+    with pytest.raises(ValueError, match="no table of this sweep"):
+        sweep("bandit", {"gamma": [0.9]}, directory=tmp_path, **how)
+    mine.write_text(ours)
+    assert len(sweep("bandit", {"gamma": [0.9]}, directory=tmp_path, **how).runs) == 1 == len(trained)
+
+
+def test_the_command_does_not_draw_over_somebody_elses_picture(tmp_path, trained, capsys):
+    (tmp_path / "curves.png").write_bytes(b"a river")
+    words = ["sweep", "bandit", "--set", "gamma=0.9", "--updates", "1", "--out", str(tmp_path)]
+    assert main.main(words) == 2
+    assert "curves.png' is of no sweep" in capsys.readouterr().err and trained == []
+    assert os.listdir(tmp_path) == ["curves.png"]
 
 
 @pytest.mark.parametrize(
