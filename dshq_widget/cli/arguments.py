@@ -34,6 +34,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; what is unknown behind a verb points to the verb's own help."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            where = f"{self.prog} {options.verb}" if "verb" in options else self.prog
+            raise UsageError(f"unrecognized arguments: {' '.join(unknown)}; see `{where} --help`")
+        return options
+
 
 def flag_of(key: str) -> str:
     """How the command line spells a setting or an argument."""

@@ -49,7 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         know_algorithm(arguments)
-        options = parser((*VERBS, *plugged())).parse_args(arguments)
+        try:
+            options = parser((*VERBS, *plugged())).parse_args(arguments)
+        except SystemExit:  # --help and --version have said what was asked for
+            return 0
         result = options.run(options)
     except (ValueError, RuntimeError, MemoryError, OSError) as error:
         if interrupts.behind(error):

@@ -51,7 +51,9 @@ def of(options: argparse.Namespace) -> Plan:
     if options.config is not None and not options.trust_config:
         _check_reach(options.config, {key: value for key, value in file.run.items() if flags.get(key) is None})
     if "drill" not in run:
-        raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
+        raise UsageError(
+            "name what to train: a drill, or --config with a run section that has one; see `dshq train --help`"
+        )
     budget = _budget(options) or {key: file.run[key] for key in run_file.BUDGETS if key in file.run}
     keys = [*settings.FIELDS, *settings.OTHER_VALUES, settings.DIVISOR]
     hyper = {key: value for key in keys if (value := getattr(options, key, None)) is not None}

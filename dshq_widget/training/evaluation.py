@@ -59,8 +59,6 @@ def evaluate(
         path = os.fspath(policy)
         drill = compatibility.known_drill(saved, path, "pass the drill's class as the second argument")
     game = with_rules(compiled(drill))
-    if said := compatibility.other_rules(saved, os.fspath(policy), game.spec):
-        log.warning("%s", said)
     alone = game.spec.sides == 1
     if alone and against is not None:
         raise _no_opponent(game.name, against)
@@ -80,6 +78,8 @@ def evaluate(
     else:
         players = played.learned(policy, game), _rival(who, saved, game)
         result |= played.evaluate(game, *players, matches, name=who, **how)
+    if said := compatibility.other_rules(saved, os.fspath(policy), game.spec):  # nothing was refused: it has played
+        log.warning("%s", said)
     return result | (played.references(game, matches, seed=seed) if alone else {})
 
 

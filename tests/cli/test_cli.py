@@ -359,7 +359,7 @@ def test_bench_measures_ceilings_and_rates():
         (["train", "bal"], "'ball'"),
         (["train", "ball", "--learning-rate", "fast"], "learning_rate must be a number"),
         (["train", "ball", "--learning-rate", "-1"], "learning_rate"),
-        (["train", "ball", "--learnin-rates", "1"], "--help"),
+        (["train", "ball", "--learnin-rates", "1"], "--learnin-rates 1; see `dshq train --help`"),
         (["train", "ball", "--seconds", "0"], "more than 0"),
         (["train", "ball", "--updates", "-" + "9" * 400], "--updates must be more than 0, got a whole number of"),
         (["train", "ball", "--updates", "1e13"], "--updates must be a whole number from 1 to 1e+12 updates, got"),

@@ -169,12 +169,13 @@ def test_a_bar_and_a_line_that_nobody_can_read_are_not_drawn(unread, monkeypatch
     bar.close()
 
 
-def test_a_result_that_is_lost_is_no_success(monkeypatch, capsys):
+@pytest.mark.parametrize("asked", [["info", "bandit"], ["train", "--help"], ["--help"], ["--version"]], ids=" ".join)
+def test_a_result_that_is_lost_is_no_success(monkeypatch, capsys, asked):
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no full device")
     with monkeypatch.context() as patch, open("/dev/full", "w") as full_device:
         patch.setattr(sys, "stdout", full_device)
-        assert main.main(["info", "bandit"]) == 1
+        assert main.main(asked) == 1
     assert capsys.readouterr().err == "dshq: cannot write to stdout: No space left on device\n"
 
 

@@ -31,10 +31,7 @@ def dshq(*arguments: object, expect: int = 0) -> Said:
     """Run a verb, its learners in threads. Fails unless it ends with status `expect`."""
     out, err = io.StringIO(), io.StringIO()
     with in_threads(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = main.main([str(one) for one in arguments])
-        except SystemExit as end:  # argparse, after --help
-            status = int(end.code or 0)
+        status = main.main([str(one) for one in arguments])
     assert status == expect, out.getvalue() + err.getvalue()
     return Said(status, out.getvalue(), err.getvalue())
 

@@ -49,7 +49,7 @@ def test_numpys_numbers_are_numbers():
     assert json.loads(json.dumps(found)) == evaluate("ball:bronze", matches=4, seed=3, greedy=True)
 
 
-def test_wrong_arguments_are_sentences():
+def test_wrong_arguments_are_sentences(caplog):
     for options, words in [
         ({"matches": 0}, "matches must be a whole number of at least 1, got 0"),
         ({"matches": 2.5}, "matches must be a whole number of at least 1, got 2.5"),
@@ -58,6 +58,8 @@ def test_wrong_arguments_are_sentences():
         ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
         ({"against": "nobody"}, "nobody"),
         ({"search": "4"}, "search: wanted K,DEPTH such as 16,4"),
+        ({"drill": "maze"}, "plays 'ball', not 'maze': choose a file of the same drill"),
     ]:
         with pytest.raises(ValueError, match=words):
             evaluate("ball:bronze", **options)
+    assert caplog.messages == [], "what is refused is not warned of as well"
