@@ -35,6 +35,7 @@ from dshq_widget.classroom.tables import (
     settings,
     submissions,
 )
+from dshq_widget.contract.finite import finite
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
@@ -220,7 +221,8 @@ class Store:
         """
         if not title.strip() or len(title) > LONGEST_TITLE:
             raise LeagueError(f"a title must have 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
-        if type(blocks) is not int or not 1 <= blocks <= MOST_BLOCKS:
+        count = finite(blocks)
+        if count is None or count != int(count) or not 1 <= count <= MOST_BLOCKS:
             raise LeagueError(f"blocks must be a whole number from 1 to {MOST_BLOCKS}, got {repr(blocks)[:20]}")
         row: dict[str, Any] = {
             "title": title.strip(),
@@ -228,7 +230,7 @@ class Store:
             "rules_hash": rules_hash,
             "anchors": json.dumps(list(anchors)),
         }
-        row |= {"blocks": blocks, "publish": publish, "state": OPEN, "opened": now()}
+        row |= {"blocks": int(count), "publish": publish, "state": OPEN, "opened": now()}
         with self.engine.begin() as db:
             return _insert(db, rounds, {**row, "secret": secrets.token_hex(SECRET_BYTES)})
 

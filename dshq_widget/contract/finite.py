@@ -45,7 +45,10 @@ def finite(value: Any) -> float | int | None:
     """A number from a caller, NumPy's included, as Python's; None for anything else, and for what is not finite."""
     found = plain(value)
     if isinstance(found, numbers.Rational) and not isinstance(found, (int, bool)):
-        found = float(found)
+        try:
+            found = float(found)
+        except OverflowError:  # beyond any float
+            return None
     return found if is_finite(found) else None
 
 

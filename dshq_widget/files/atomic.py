@@ -1,9 +1,9 @@
 """Write a file so that its path always holds the old file or the whole new one.
 
 The bytes go to a new temporary file in the same folder, which is synced and then renamed; whoever could read and write
-the old file can the new one, and nobody else. Its name holds a random part,
-and nothing that lies there already is opened or followed. The next write of the same file removes what a killed process
-left: of this machine at once, of other machines with the same home, and of containers that are gone, after a day.
+the old file can the new one, and nobody else. Its name holds a random part, and nothing that lies there already is
+opened or followed. The next write of the same file removes what a killed process left: of this machine at once; what
+is older than its last start, of another machine with the same home or of a container that is gone, after a day.
 """
 
 from __future__ import annotations
@@ -140,12 +140,14 @@ def _create(path: Path, mode: int | None = None) -> int:
 
 @functools.cache
 def machine() -> str:
-    """Tells apart those whose process numbers are others: machines, and containers of one machine."""
+    """Tells apart those whose process numbers are others: machines, also of one name, where the system says which one
+    it is, and containers of one machine.
+    """
     try:
         space = os.readlink("/proc/self/ns/pid")
     except OSError:  # only Linux has it
         space = ""
-    return hashlib.sha256(f"{socket.gethostname()} {space}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{socket.gethostname()} {pids.boot()} {space}".encode()).hexdigest()[:8]
 
 
 def _sweep(target: Path) -> None:

@@ -8,12 +8,16 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from dshq_widget.system import locks
 from dshq_widget.system.finalize import finalize
 
 NOT_OURS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
 """What opening another user's lock gives, or something that is no file."""
+
+
+_NOBODYS = contextlib.nullcontext()
 
 
 class ClaimError(ValueError):
@@ -23,23 +27,34 @@ class ClaimError(ValueError):
 class Claim:
     """Nobody else claims the file until `close`, or until nobody refers to this. The claim is the lock of a hidden file
     beside it, which ends with the process, however that ends. One of this process that is `idle` is taken over: a cell
-    of a notebook that is run again makes another trainer while the last one is still there.
+    of a notebook that is run again makes another trainer while the last one is still there. That is asked and done
+    under `lock`, under which its owner begins: else it could begin in between.
 
     Raises ClaimError if it is another's, or the lock is another user's or no file; OSError if the folder cannot be
     written.
     """
 
-    def __init__(self, path: Path, idle: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        idle: Callable[[], bool] = lambda: False,
+        lock: contextlib.AbstractContextManager[Any] = _NOBODYS,
+    ) -> None:
         path = path.absolute()
-        self._idle, self.held = idle, True
+        self._idle, self._lock, self.held = idle, lock, True
         before = _of_this_process.get(path)
-        if before is not None and before.held:
-            if not before._idle():
-                raise _another(path)
-            before.close()
-        lock = _locked(path)
-        self._end = finalize(self, lock.forget) if lock is not None else None
+        if before is not None and not before._gives_way():
+            raise _another(path)
+        file = _locked(path)
+        self._end = finalize(self, file.forget) if file is not None else None
         _of_this_process[path] = self
+
+    def _gives_way(self) -> bool:
+        """Whether another one of this process may have the file: this one is closed, or is now because it is idle."""
+        with self._lock:
+            if self.held and self._idle():
+                self.close()
+            return not self.held
 
     def close(self) -> None:
         """The file may be claimed by others. Twice is fine."""

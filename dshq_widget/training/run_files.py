@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,16 +51,16 @@ class RunFiles:
         self._late: set[str] = set()
         self._claim: claims.Claim | None = None
 
-    def claim(self, idle: Callable[[], bool]) -> None:
+    def claim(self, idle: Callable[[], bool], lock: contextlib.AbstractContextManager[Any]) -> None:
         """Before anything is written: the folder or file that was chosen is this run's alone from now on, until
-        another one of this process takes it over while this one is `idle`. Raises ClaimError.
+        another one of this process takes it over, under `lock`, while this one is `idle`. Raises ClaimError.
         """
         place = self._autosave if self.log_dir is None else self.log_dir / AUTOSAVE_NAME
         if place is None or (self._claim is not None and self._claim.held):
             return
         taken_over = self._claim is not None
         try:
-            self._claim = claims.Claim(place, idle)
+            self._claim = claims.Claim(place, idle, lock)
         except OSError:  # whoever writes there hears why that is not possible
             return
         if taken_over and self.resume and Path(self.resume).resolve().parent == place.resolve().parent:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import json
 import re
 import shutil
@@ -25,6 +24,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.scratch import owned_folder, remove
 from dshq_widget.system import locks
 from dshq_widget.system.finalize import finalize
+from dshq_widget.system.pids import boot
 
 AUTOSAVE, OWNER, LOCK = "autosave.dshq", "owner", "owner.lock"
 """A folder is a run once it has its file `OWNER`, which comes after the lock; so an unlocked run has no owner."""
@@ -177,15 +177,6 @@ def _age(run: Path) -> float:
         with contextlib.suppress(OSError):
             written.append(path.stat().st_mtime)
     return time.time() - max(written)
-
-
-@functools.cache
-def boot() -> str:
-    """Tells apart machines, and a machine before and after its start; "" where the system does not say."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:  # only Linux has it
-        return ""
 
 
 def _leave(path: Path, lock: locks.Lock | None) -> None:

@@ -193,7 +193,7 @@ class Trainer(Readings, Callbacks):
         start or load. Raises ClaimError while another run, of this process or another one, writes there.
         """
         with self._lock:
-            self._files.claim(lambda: self._control.processes is None and not self._status.going)
+            self._files.claim(lambda: self._control.processes is None and not self._status.going, self._lock)
 
     def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
         """Start training, or continue after a stop with the same policy. Returns at once.

@@ -3,6 +3,7 @@
 import threading
 from hashlib import sha256
 
+import numpy as np
 import pytest
 
 pytest.importorskip("sqlalchemy")
@@ -45,6 +46,8 @@ def test_what_an_instructor_is_told():
         for blocks in (0, -1, 33, 10**30, 1.5, True, "2"):
             with pytest.raises(LeagueError, match="blocks must be a whole number from 1 to 32, got"):
                 league.open_round("Cup", "ball", blocks=blocks)
+        for blocks in (np.int64(32), np.uint8(3), 2.0):
+            assert league.store.round(league.open_round("Cup", "ball", blocks=blocks)).blocks == blocks
         number = league.open_round("Cup", "ball")
         with pytest.raises(LeagueError, match="nobody has sent"):
             league.close_round(number)

@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -111,6 +112,26 @@ def test_a_second_trainer_into_one_folder_says_so_when_it_begins(tmp_path, begin
         if begin != "train_for":
             getattr(other, begin)(*more)  # the first one has ended, though nobody closed it
     assert [name for name in os.listdir(tmp_path) if name.endswith(".lock")] == []
+
+
+def test_nobody_takes_a_folder_over_while_its_trainer_begins(tmp_path):
+    with Undone("bandit", log_dir=tmp_path) as one, Undone("bandit", log_dir=tmp_path) as other:
+        one.claim()
+        said = []
+
+        def take():
+            try:
+                other.claim()
+            except ClaimError as error:
+                said.append(str(error))
+
+        asking = threading.Thread(target=take)
+        with one._lock:  # as `start` does, before it has started anything
+            asking.start()
+            asking.join(0.5)
+            one.start()
+        asking.join()
+        assert one._files._claim.held and "another run writes" in said[0]
 
 
 def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):

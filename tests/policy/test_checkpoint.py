@@ -28,6 +28,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.system import pids
 from dshq_widget.training.history import clean
 from tests.harness.counts import times
 from tests.harness.games.policy_files import environment_file, rebuilt
@@ -412,6 +413,14 @@ def test_what_is_left_beside_a_file_is_removed_and_what_is_written_stays(tmp_pat
     os.utime(tmp_path / left[2], (1e9, 1e9))
     checkpoint.save(path, sample())
     assert sorted(os.listdir(tmp_path)) == sorted(["bot.dshq", *used])
+
+
+def test_two_machines_of_one_name_are_two(monkeypatch):
+    """As copies of one disk are: the other's process numbers say nothing here."""
+    here = atomic.machine.__wrapped__()
+    assert here == atomic.machine()
+    monkeypatch.setattr(pids, "boot", lambda: "that of the other")
+    assert atomic.machine.__wrapped__() != here
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.slow)])

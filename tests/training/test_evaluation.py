@@ -1,6 +1,7 @@
 """How good a policy is, asked from Python: what `dshq evaluate` says."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ def test_wrong_arguments_are_sentences(caplog):
     for options, words in [
         ({"matches": 0}, "matches must be a whole number of at least 1, got 0"),
         ({"matches": 2.5}, "matches must be a whole number of at least 1, got 2.5"),
+        ({"matches": Fraction(10**400)}, "matches must be a whole number of at least 1, got Fraction"),
         ({"matches": "4"}, "matches must be a whole number of at least 1, got '4'"),
         ({"seed": None}, "seed must be a whole number, got None"),
         ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
