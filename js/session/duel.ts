@@ -20,6 +20,7 @@ interface Ends {
   readonly state: ShowState;
   readonly opponent: string;
   readonly met: string;
+  readonly alone: boolean;
   setOwnShow(change: Partial<ShowTrait> | null): void;
 }
 
@@ -52,7 +53,7 @@ export class Duel {
   start(): void {
     this.enter({ name: "off" });
     const { mode, opponent: asked, match: last } = this.ends.show;
-    const match = Math.floor(last) + 1.5; // a number that nobody else's match ever has: to leave it begins another one
+    const match = Math.floor(last) + 1.5; // no number of anybody else's match, so to leave it begins another one
     const opponent = mode === "human_vs_ai" || this.ends.state.version === 0 ? asked : ""; // that of AI vs opponent is the policy's
     this.ends.setOwnShow({ mode: "human_vs_ai", opponent, speed: 1, playing: false, match });
     this.count(3);
@@ -74,9 +75,9 @@ export class Duel {
   }
 
   private showChanged(): void {
-    const { mode, playing, match } = this.ends.show;
+    const { mode, playing } = this.ends.show;
     if (this.phase.name === "off") return;
-    const left = Number.isInteger(match); // for everybody's match, which a person may play, too
+    const left = !this.ends.alone; // for everybody's match, which a person may play, too
     if (left || mode !== "human_vs_ai") this.enter({ name: "off" });
     else if (playing && this.phase.name === "countdown") this.begin();
     else if (playing && this.phase.name === "over") this.enter({ name: "off" });

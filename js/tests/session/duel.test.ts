@@ -25,8 +25,10 @@ class FakeSession {
   shared: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
   show = this.shared;
   state = state;
+  alone = false;
 
   setOwnShow(change: Partial<ShowTrait> | null): void {
+    this.alone = change !== null;
     this.show = change ? { ...this.show, ...change } : this.shared;
     this.events.emit("show", undefined);
   }
@@ -108,6 +110,9 @@ describe("a duel", () => {
     begin();
     session.setOwnShow(null);
     expect(duel.phase.name, "in everybody's match, which a person plays, too").toBe("off");
+    begin();
+    session.setOwnShow({ match: 7 });
+    expect(duel.phase.name, "another one of this page alone goes on").toBe("on");
   });
 });
 
