@@ -126,6 +126,21 @@ class Budget:
         return _length(done + steps / seconds * self.amount)
 
 
+class ScheduleEnd:
+    """Lets schedules end with a budget, once it is known how many agent steps that is, unless `total_agent_steps` was
+    `chosen`. Seconds differ from run to run, so they say nothing in `lock_step`.
+    """
+
+    def __init__(self, budget: Budget, chosen: bool, lock_step: bool) -> None:
+        self._budget, self._open = budget, not chosen and not (lock_step and budget.what == "seconds")
+
+    def found(self, metrics: Mapping[str, float | int]) -> int | None:
+        """The `total_agent_steps` to set now; None before it is known, and once it was told."""
+        steps = self._budget.schedule(metrics) if self._open else None
+        self._open &= steps is None
+        return steps
+
+
 def _length(agent_steps: float) -> int:
     """The nearest `total_agent_steps` that the setting takes."""
     known = FIELDS["total_agent_steps"]

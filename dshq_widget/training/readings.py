@@ -1,14 +1,20 @@
-"""What a person reads of a trainer: status, metrics, history, league; and what a page plays."""
+"""What a person reads of a trainer: what trains, status, settings, metrics, history, league; and what a page plays."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.contract import sections
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import Algorithm
+    from dshq_widget.learning.scenes import Scenes
+    from dshq_widget.training.run_config import RunConfig
     from dshq_widget.training.run_state import RunState
 
 
@@ -16,9 +22,56 @@ class Readings:
     """Everything here is safe to read from any thread."""
 
     _algorithm: Algorithm
+    _engine: dict[str, str]
+    _config: RunConfig
+    _latest: LatestPolicy
+    _scenes: Scenes
     _state: RunState
     _status: TrainingStatus
     _lock: Any  # a threading.RLock
+
+    @property
+    def algorithm(self) -> str:
+        """The name of what trains."""
+        return self._algorithm.name
+
+    def lacks(self, feature: str) -> str:
+        """Why the algorithm does not have a feature (algorithm.py, FEATURES), as a sentence; "" if it has it."""
+        return self._algorithm.refuses.get(feature, "")
+
+    def require(self, feature: str) -> None:
+        """Raises ValueError if the algorithm does not have this feature (docs/reference/algorithms.md)."""
+        self._algorithm.require(feature)
+
+    @property
+    def engine(self) -> str:
+        """Where it trains: `local`, `ray` or `page`."""
+        return self._engine["engine"]
+
+    @property
+    def config(self) -> TrainConfig:
+        """The current settings."""
+        return self._config.values
+
+    @property
+    def algorithm_settings(self) -> dict[str, Any]:
+        """The algorithm's own settings by key; empty if it has none."""
+        return {} if self._config.section is None else self._config.section.to_json()
+
+    @property
+    def algorithm_schema(self) -> dict[str, dict[str, Any]]:
+        """What each of them means (contract/sections.py)."""
+        return {} if self._algorithm.settings is None else sections.schema(self._algorithm.settings)
+
+    @property
+    def version(self) -> int:
+        """The newest policy version; 0 is untrained."""
+        return self.latest_policy().version
+
+    def latest_policy(self) -> PolicyVersion:
+        """The newest complete policy. Never waits for the learner."""
+        with self._lock:
+            return self._latest.newest()
 
     @property
     def status(self) -> str:
@@ -64,6 +117,22 @@ class Readings:
             return dict(self._status.metrics)
 
     @property
+    def summary(self) -> dict[str, Any]:
+        """What the algorithm says of the run so far, in numbers."""
+        return self._algorithm.summary(self.metrics)
+
+    @property
+    def scenes(self) -> list[dict[str, Any]]:
+        """The scenes that a share of the practice games starts from (setting `scene_share`), as plain rows.
+
+        Each row has `key`, `places` (x, y of each movable thing, in world units), and `before` and `now`: the `share`
+        of 128 games against the first baseline that side 0 wins from there, and the `version` that played; None until
+        measured.
+        """
+        with self._lock:
+            return self._scenes.rows()
+
+    @property
     def history(self) -> list[dict[str, float | int]]:
         """All metrics since the last reset, oldest first; a very long history is thinned."""
         return self._status.history.rows()
@@ -100,6 +169,11 @@ class Readings:
             return self._state.start_from
 
     @property
+    def kept(self) -> tuple[Path, ...]:
+        """Files of what was learned before a setting asked for a new network, oldest first."""
+        return tuple(self._state.kept)
+
+    @property
     def played_by_process(self) -> bool:
         """Whether a process of the kernel has to play what is shown, because a page cannot."""
         return self._algorithm.played is not None
@@ -108,10 +182,6 @@ class Readings:
         """What such a process plays now. Raises RuntimeError for what is missing on this machine, MemoryError."""
         with self._lock:
             return self._state.shown()
-
-    def require(self, feature: str) -> None:
-        """Raises ValueError if the algorithm does not have this feature (docs/reference/algorithms.md)."""
-        self._algorithm.require(feature)
 
     def history_frame(self) -> Any:
         """The history as a pandas DataFrame: a row for each report, a column for each metric by flat name, NaN where a

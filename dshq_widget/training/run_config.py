@@ -27,7 +27,7 @@ class RunConfig:
     def __init__(
         self, drill: CompiledDrill | Environment, algorithm: Algorithm, values: TrainConfig | None = None
     ) -> None:
-        self._drill, self.algorithm = drill, algorithm
+        self.drill, self.algorithm = drill, algorithm
         if values is None:
             values = settings.of_drill(drill.spec).replace(algorithm.defaults)
         if "recurrent" in algorithm.refuses:
@@ -41,7 +41,7 @@ class RunConfig:
 
     def begin(self) -> None:
         """A run begins with the settings of now."""
-        self._begun = self._drill, self.values, self.section
+        self._begun = self.drill, self.values, self.section
 
     def running(self) -> tuple[CompiledDrill | Environment, TrainConfig, Section | None]:
         """Drill and settings of the run that began last: what takes effect at the next start is as it was then."""
@@ -74,17 +74,34 @@ class RunConfig:
             if getattr(values, key) != fixed:
                 name = self.algorithm.name
                 raise setting.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
-        spec = self._drill.spec
+        spec = self.drill.spec
         terms = [term.name for term in spec.terms]
-        rungs = ladder.rungs(self._drill.name)
+        rungs = ladder.rungs(self.drill.name)
         values = settings.for_drill(values, named, spec.baselines, terms, spec.sides, rungs)
         for rung in rungs:
             if rung in values.opponents:
-                ladder_weights(rung, self._drill.name, PolicySpec.for_config(spec, values))
+                ladder_weights(rung, self.drill.name, PolicySpec.for_config(spec, values))
         check_memory(spec, values)
-        if isinstance(self._drill, Environment):
-            self._drill.actions.check(values.action_distribution)
+        if isinstance(self.drill, Environment):
+            self.drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
+
+    def check(self, hyper: Mapping[str, Any]) -> None:
+        """Raises ValueError for settings by name that the algorithm cannot have."""
+        self.algorithm.check(self.drill.spec, TrainConfig.from_values(self.split(hyper)[0]))
+
+    def turn(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Change settings while a run may go on; raises as `check` and `change` do. What its learner has to be told:
+        the algorithm's own come together, under its name, because some are valid only together. And the keys of those
+        that wait for the next start.
+        """
+        before = self.to_json()
+        self.check(hyper)
+        self.change(hyper)
+        changed = {key: value for key, value in self.to_json().items() if key in before and value != before[key]}
+        waiting = [key for key in changed if self.effect(key) == setting.RESTART]
+        shared, own = self.split({key: value for key, value in changed.items() if key not in waiting})
+        return shared | ({self.algorithm.name: own} if own else {}), waiting
 
     def changed(self, hyper: Mapping[str, Any]) -> RunConfig:
         """A copy with other settings; raises ConfigError as `change` does."""
@@ -97,18 +114,18 @@ class RunConfig:
         and changes nothing, if they do not give this drill the network of the file.
         """
         try:
-            taken = RunConfig(self._drill, self.algorithm, settings_of(saved))
+            taken = RunConfig(self.drill, self.algorithm, settings_of(saved))
             own = self.algorithm.settings_in(saved)
             taken.change({f"{self.algorithm.name}.{key}": value for key, value in own.items()})
             network = taken.network()
         except ValueError as error:
             raise CheckpointError(f"cannot continue from {name!r}: {error}") from None
-        check_layers(saved, name, self._drill.spec, network.layers)
+        check_layers(saved, name, self.drill.spec, network.layers)
         self.values, self.named, self.section = taken.values, taken.named, taken.section
 
     def pay_by(self, drill: CompiledDrill) -> None:
         """The same game with other reward terms: weights of those that it lacks are forgotten."""
-        self._drill = drill
+        self.drill = drill
         self.values = self.values.paying_for([term.name for term in drill.spec.terms])
 
     def split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -129,13 +146,6 @@ class RunConfig:
         own = {} if self.section is None else self.section.to_json()
         return self.values.to_json() | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
-    def orders(self, changed: Mapping[str, Any]) -> dict[str, Any]:
-        """Changed settings as a running learner gets them. The algorithm's own come together, under its name, because
-        some are valid only together.
-        """
-        shared, own = self.split(changed)
-        return shared | ({self.algorithm.name: own} if own else {})
-
     def effect(self, key: str) -> str:
         """When a change of this setting takes effect."""
         return self.algorithm.effect(key)
@@ -146,20 +156,20 @@ class RunConfig:
         from dshq_widget.runtime.machine import Machine
 
         keep = {*self.named, *self.algorithm.defaults}
-        self.values = fitted(self.values, self._drill.spec, keep, Machine.this(gentle))
+        self.values = fitted(self.values, self.drill.spec, keep, Machine.this(gentle))
 
     def afford(self) -> str:
         """Lower what a file's settings would take of this machine's memory; a sentence if that was needed, else ""."""
         from dshq_widget.learning.fitting import affordable
         from dshq_widget.runtime.machine import Machine
 
-        copies = isinstance(self._drill, Environment)
-        self.values, said = affordable(self.values, self._drill.spec, self.named, Machine.this(), copies)
+        copies = isinstance(self.drill, Environment)
+        self.values, said = affordable(self.values, self.drill.spec, self.named, Machine.this(), copies)
         return said
 
     def network(self) -> PolicySpec:
         """The network of these settings for the drill."""
-        return PolicySpec.for_config(self.algorithm.shaped(self._drill.spec, self.section), self.values)
+        return PolicySpec.for_config(self.algorithm.shaped(self.drill.spec, self.section), self.values)
 
     def network_of(self, saved: Checkpoint, name: str) -> dict[str, Any]:
         """The settings that give this drill and algorithm the network of a file called `name`; raises CheckpointError
@@ -167,7 +177,7 @@ class RunConfig:
         """
         own = self.algorithm.of_layers(saved.layers)
         section = self.algorithm.read(self.section.to_json() if self.section else {}, own)
-        shape = shape_of(saved, name, self.algorithm.shaped(self._drill.spec, section))
+        shape = shape_of(saved, name, self.algorithm.shaped(self.drill.spec, section))
         return shape | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
     def untrained(self) -> PolicyVersion:

@@ -46,8 +46,7 @@ class RunFiles:
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
-        self.awaited: dict[str, bool] = {}
-        """Files that `Trainer.save` waits for, and whether the learner has written them."""
+        self._awaited: dict[str, bool] = {}  # files that somebody waits for, and whether the learner has written them
         self._late: set[str] = set()
         self._claim: claims.Claim | None = None
 
@@ -87,23 +86,32 @@ class RunFiles:
 
     def written(self, path: str) -> None:
         """The learner has written a file: an awaited one, or its autosave."""
-        if path in self.awaited:
-            self.awaited[path] = True
+        if path in self._awaited:
+            self._awaited[path] = True
         elif path == str(self.autosave()):
             self.resume = path
 
-    def ask_for(self, target: Path) -> str | None:
-        """A new file beside `target` for the learner to write, which is awaited; None if none can be there."""
+    def by_learner(
+        self, target: Path, ask: Callable[[str], None], wait: Callable[[Callable[[], bool]], object]
+    ) -> bool:
+        """Have the learner write `target`; whether it did. `ask` tells it the file beside `target` that it is to write,
+        and `wait` waits until what it is given is true, or for as long as anybody would.
+        """
         try:
             beside = str(atomic.reserve(target))
         except OSError:
-            return None
-        self.awaited[beside] = False
-        return beside
+            return False
+        self._awaited[beside] = False
+        try:
+            ask(beside)
+            wait(lambda: self._awaited[beside])
+        finally:
+            arrived = self._take_saved(beside, target)
+        return arrived
 
-    def take_saved(self, beside: str, target: Path) -> bool:
+    def _take_saved(self, beside: str, target: Path) -> bool:
         """Wait no more for the file beside `target`. Whether it is `target` now; else it is gone, also if it comes."""
-        if self.awaited.pop(beside):
+        if self._awaited.pop(beside):
             try:
                 paths.replace(beside, target)
             except OSError:

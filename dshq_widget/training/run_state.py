@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dshq_widget.learning import saved_state
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.goals import Budget
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run_config import RunConfig
@@ -41,6 +43,8 @@ class RunState:
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
         self._rung = "", 0  # the policy of the ladder that was loaded last, and its version
+        self.arriving: tuple[Checkpoint, str] | None = None
+        """What is loaded, under this name, once the learner that runs has ended."""
         self.kept: list[Path] = []
         """Files of what was learned before a new network began."""
 
@@ -136,6 +140,16 @@ class RunState:
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
+    def take_arriving(self) -> None:
+        """Load what came while training ran. If that fails, what was learned stays, and the status says why."""
+        if self.arriving is None:
+            return
+        (saved, name), self.arriving = self.arriving, None
+        try:
+            self.replace(saved, name)
+        except CheckpointError as error:
+            self._status.warn(f"{name} was not loaded: {error}")
+
     def _set_aside(self, name: str) -> Path | None:
         """Keep what was learned, which is being replaced, in a file of that name, with the settings that trained it."""
         newest = self._latest.newest()
@@ -164,6 +178,18 @@ class RunState:
     def rest_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """All that a run goes on with beside that policy."""
         return self._files.rest_of(newest, self.updates)
+
+    def told(self, budget: Budget | None) -> dict[str, Any]:
+        """What a learner that goes on from here is told of the run so far, and of what it may use up."""
+        return {
+            "limits": budget.limits(self._status.metrics) if budget else {},
+            "resume": self._files.to_resume(),
+            "autosave": str(self._files.autosave()),
+            "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
+            "updates": self.updates,
+            "seconds": self._status.metrics.get("seconds", 0.0),
+            "scenes": self._scenes.packed(),
+        }
 
     @property
     def updates(self) -> int:

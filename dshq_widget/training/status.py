@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dshq_widget.contract import protocol
@@ -92,6 +92,13 @@ class TrainingStatus:
         self.metrics, self.league = {}, []
         self.history.clear()
         self.replaced += 1
+
+    def put_back(self, rows: Iterable[Mapping[str, float]]) -> None:
+        """The curves of a policy that was just loaded, oldest first. Ignored once training goes on."""
+        if not self.going:
+            self.history.clear()
+            for row in rows:
+                self.history.append(row)
 
     def receive(self, message: Mapping[str, Any]) -> None:
         """Handle one message from the learner."""

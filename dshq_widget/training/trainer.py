@@ -1,8 +1,8 @@
 """Training as seen from the kernel: starts, steers and watches the processes of a run without blocking.
 
 Calls change fields under a lock or send the learner a message. Messages from the learner arrive on the supervisor's
-thread. The parts are next to this file: status.py, latest_policy.py, run_config.py, run_files.py and run_control.py for
-the processes. Only the learner imports torch.
+thread. The parts are next to this file: opening.py, status.py, latest_policy.py, run_config.py, run_files.py,
+run_state.py, and for the processes run_start.py and run_control.py. Only the learner imports torch.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
-from dshq_widget.contract import presets, sections, setting, settings
-from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract import settings
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
-from dshq_widget.policy import checkpoint, compatibility, ladder
-from dshq_widget.training.any_drill import compiled, with_rules
+from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.callbacks import Callbacks, Metrics
-from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
+from dshq_widget.training.goals import Budget, Goals, ScheduleEnd, until_over, wait_for
 from dshq_widget.training.history import Progress
-from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
+from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.league_policy import of_league
 from dshq_widget.training.listeners import Listeners
+from dshq_widget.training.opening import opened
 from dshq_widget.training.readings import Readings
-from dshq_widget.training.room import check_room
 from dshq_widget.training.run_config import RunConfig
 from dshq_widget.training.run_control import STOP_SECONDS, RunControl
 from dshq_widget.training.run_files import RunFiles
+from dshq_widget.training.run_start import RunStart
 from dshq_widget.training.run_state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
@@ -58,9 +58,9 @@ class Trainer(Readings, Callbacks):
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
     machine is a node of (docs/howto/ray.md). `start` starts the runs of an engine that whoever shows the match brings
     along (algorithms/__init__.py, `BROUGHT`). The first start or load claims `log_dir`, or `autosave`: ClaimError says
-    that another run writes there. Before anything starts, raises ConfigError, CheckpointError, ValueError
-    for an unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the
-    drill's own error.
+    that another run writes there. Before anything starts, raises ConfigError, CheckpointError, ValueError for an
+    unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the drill's own
+    error.
     """
 
     def __init__(
@@ -81,112 +81,25 @@ class Trainer(Readings, Callbacks):
         start: Start | None = None,
         **hyper: Any,
     ) -> None:
-        if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
-            resume = drill
-        saved = None if resume is None else checkpoint.load(resume)
-        if saved is not None and drill is resume:
-            path = os.fspath(resume)
-            what = repr(saved.drill) if saved.environment else "its class"
-            drill = compatibility.known_drill(saved, path, f"pass {what} as the drill and resume={path!r}")
-        self.drill = compiled(drill)
-        self._gentle, self._track = gentle, track
-        declared = self.drill.spec.algorithm if saved is None else saved.algorithm
-        self._algorithm = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
+        opening = opened(drill, resume, algorithm, algorithm_settings)
+        self.drill, self._algorithm = opening.drill, opening.algorithm
         self._engine = algorithms.engine(engine, ray_address, self._algorithm, brought=start is not None)
-        self._brought = start
-        kept = {} if saved is None else self._algorithm.settings_in(saved)
-        own = {**kept, **algorithms.section(algorithm_settings, self._algorithm)}
-        self._algorithm.read(own)
+        self._config = opening.config(preset, hyper)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners = Listeners()
         self._status = TrainingStatus(self.drill.spec.name)
         self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn, autosave)
         self._scenes = Scenes(self.drill.spec)
-        self._config = RunConfig(
-            self.drill, self._algorithm, None if saved is None else compatibility.settings_of(saved)
-        )
-        if preset is not None:
-            self._config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
-            self._config.named = set(
-                presets.PRESETS[preset].hyper
-            )  # the other settings may still be fitted to the machine
-        self._config.change({f"{self._algorithm.name}.{key}": value for key, value in own.items()})
-        self._config.change(hyper)
-        self._algorithm.check(self.drill.spec, TrainConfig.from_values(self._config.split(hyper)[0]))
         self._latest = LatestPolicy(self._config.untrained())
         self._control = RunControl(self._status, self._latest, self._start_processes)
-        self._state = RunState(
-            self.drill,
-            self._config,
-            self._latest,
-            self._status,
-            self._scenes,
-            self._files,
-        )
-        self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
+        self._state = RunState(self.drill, self._config, self._latest, self._status, self._scenes, self._files)
+        self._starts = RunStart(self._config, self._latest, self._state, self._engine, start, gentle, track)
         self._closed = False
-        if saved is not None:
-            self._state.adopt(saved, atomic.absolute(resume or ""))
+        if opening.saved is not None:
+            self._state.adopt(opening.saved, atomic.absolute(opening.resume or ""))
 
-    # ---- what a user reads, besides Readings
-
-    @property
-    def algorithm(self) -> str:
-        """The name of what trains."""
-        return self._algorithm.name
-
-    def lacks(self, feature: str) -> str:
-        """Why the algorithm does not have a feature (algorithm.py, FEATURES), as a sentence; "" if it has it."""
-        return self._algorithm.refuses.get(feature, "")
-
-    @property
-    def engine(self) -> str:
-        """Where it trains: `local`, `ray` or `page`."""
-        return self._engine["engine"]
-
-    @property
-    def config(self) -> TrainConfig:
-        """The current settings."""
-        return self._config.values
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """What the algorithm says of the run so far, in numbers."""
-        return self._algorithm.summary(self.metrics)
-
-    @property
-    def algorithm_settings(self) -> dict[str, Any]:
-        """The algorithm's own settings by key; empty if it has none."""
-        return {} if self._config.section is None else self._config.section.to_json()
-
-    @property
-    def algorithm_schema(self) -> dict[str, dict[str, Any]]:
-        """What each of them means (contract/sections.py)."""
-        return {} if self._algorithm.settings is None else sections.schema(self._algorithm.settings)
-
-    @property
-    def scenes(self) -> list[dict[str, Any]]:
-        """The scenes that a share of the practice games starts from (setting `scene_share`), as plain rows.
-
-        Each row has `key`, `places` (x, y of each movable thing, in world units), and `before` and `now`: the `share`
-        of 128 games against the first baseline that side 0 wins from there, and the `version` that played; None until
-        measured.
-        """
-        with self._lock:
-            return self._scenes.rows()
-
-    @property
-    def version(self) -> int:
-        """The newest policy version; 0 is untrained."""
-        return self.latest_policy().version
-
-    def latest_policy(self) -> PolicyVersion:
-        """The newest complete policy. Never waits for the learner."""
-        with self._lock:
-            return self._latest.newest()
-
-    # ---- what a user does
+    # ---- what a user does; Readings has what one reads
 
     def claim(self) -> None:
         """From now on `log_dir`, or the file `autosave`, is this trainer's alone, until it is closed; so does the first
@@ -202,13 +115,11 @@ class Trainer(Readings, Callbacks):
         if it is running already; raises ValueError if the drill has no target. Hyper-parameters given here are set
         first. A different network (`hidden_sizes`, `activation`) starts from version 0.
         """
-        with self._lock:
-            self._check_open()
+        with self._change():
             self._check_target(until_solved)
             self.claim()
             self.set_hyper(**hyper)
             self._control.start(until_solved=until_solved)
-        self._notify()
 
     def train_for(
         self,
@@ -229,10 +140,9 @@ class Trainer(Readings, Callbacks):
         `stop_when`, earlier once `stop_when(metrics)` is true. That is asked after every report of new updates, on the
         thread that called `train_for`; if it raises, that is a warning, and training goes on.
         Returns True if it stopped by itself, False after `stop`. Ctrl-C, and any other exception here (of a bar of
-        your own), stops training and is raised. Unless
-        `total_agent_steps` was chosen, schedules end with a budget in agent steps or seconds (in lock-step not with
-        seconds, which differ from run to run). Raises ValueError for a wrong budget, RuntimeError if training fails
-        or is already running.
+        your own), stops training and is raised. Unless `total_agent_steps` was chosen, schedules end with a budget in
+        agent steps or seconds (in lock-step not with seconds, which differ from run to run). Raises ValueError for a
+        wrong budget, RuntimeError if training fails or is already running.
         """
         budget = Budget(updates, agent_steps, seconds)
         enough = None if stop_when is None else self._condition(stop_when, "stop_when")
@@ -246,14 +156,12 @@ class Trainer(Readings, Callbacks):
                 raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
             self.claim()
             self.set_hyper(**hyper)
-            chosen = {*self.drill.spec.training, *self._config.named}
-            fits = "total_agent_steps" not in chosen and not (self.config.deterministic and budget.what == "seconds")
+            chosen = "total_agent_steps" in {*self.drill.spec.training, *self._config.named}
+            end = ScheduleEnd(budget, chosen, self.config.deterministic)
 
             def fit() -> None:
-                nonlocal fits
-                steps = budget.schedule(self.metrics) if fits else None
-                if steps is not None:
-                    fits, named = False, set(self._config.named)
+                if (steps := end.found(self.metrics)) is not None:
+                    named = set(self._config.named)
                     self.set_hyper(total_agent_steps=steps)
                     self._config.named = named
 
@@ -295,18 +203,14 @@ class Trainer(Readings, Callbacks):
 
         If nothing is training, this starts a learner for one update. Hyper-parameters given here are set first.
         """
-        with self._lock:
-            self._check_open()
+        with self._change():
             self.claim()
             self.set_hyper(**hyper)
             self._control.next_update()
-        self._notify()
 
     def _command(self, message: str, held: bool) -> None:
-        with self._lock:
-            self._check_open()
+        with self._change():
             self._control.command(message, held)
-        self._notify()
 
     def stop(self, *, seconds: float | None = None) -> None:
         """Stop training. Returns at once. The policy stays, and `start` continues from it. The learner may finish its
@@ -326,11 +230,6 @@ class Trainer(Readings, Callbacks):
         if going:
             self._notify()
 
-    @property
-    def kept(self) -> tuple[Path, ...]:
-        """Files of what was learned before a setting asked for a new network, oldest first."""
-        return tuple(self._state.kept)
-
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False if one still runs after `timeout` seconds."""
         with self._changed:
@@ -338,13 +237,11 @@ class Trainer(Readings, Callbacks):
 
     def reset_training(self) -> None:
         """Forget everything learned: stop, and go back to the untrained version 0 with the same seed."""
-        with self._lock:
-            self._check_open()
-            self._arriving = None
+        with self._change():
+            self._state.arriving = None
             self._control.abandon()
             self._state.forget()
             self._status.set("idle", "not started")
-        self._notify()
 
     def run_config(self, values: Mapping[str, Any]) -> RunConfig:
         """The settings as they would be with these; changes nothing. Raises ConfigError if one is wrong."""
@@ -358,15 +255,9 @@ class Trainer(Readings, Callbacks):
         """
         if not values:
             return
-        with self._lock:
-            self._check_open()
-            before = self._config.to_json()
-            self._algorithm.check(self.drill.spec, TrainConfig.from_values(self._config.split(values)[0]))
-            self._config.change(values)
-            after = self._config.to_json()
-            changed = {key: after[key] for key in before if before[key] != after[key]}
-            waiting = [key for key in changed if self._config.effect(key) == setting.RESTART]
-            for key, value in self._config.orders({key: changed[key] for key in changed if key not in waiting}).items():
+        with self._change():
+            told, waiting = self._config.turn(values)
+            for key, value in told.items():
                 self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:
                 network = any(settings.FIELDS[key]["network"] for key in waiting if key in settings.FIELDS)
@@ -375,7 +266,6 @@ class Trainer(Readings, Callbacks):
                 self._status.text = f"{', '.join(waiting)} will take effect at the next start{more}"
             elif self._control.processes is None and not self.latest_policy().trained and self._files.resume is None:
                 self._latest.replace(self._config.untrained())
-        self._notify()
 
     def pay_for(self, line: str) -> None:
         """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next
@@ -383,21 +273,17 @@ class Trainer(Readings, Callbacks):
         changes nothing, if the line is not an expression of that language, or the drill's rules are not known here.
         """
         drill = own_reward.paying(self.drill, line)
-        with self._lock:
-            self._check_open()
+        with self._change():
             self.drill = drill
             self._config.pay_by(drill)
-        self._notify()
 
     def add_scene(self, state: bytes) -> str:
         """Start a share of the practice games from `state`, a game's state block; its generator and clock are ignored.
         Returns the scene's key. Raises ValueError for an invalid state, or if there are eight scenes already.
         """
-        with self._lock:
-            self._check_open()
+        with self._change():
             key = self._scenes.add(state)
             self._send_scenes()
-        self._notify()
         return key
 
     def remove_scene(self, key: str) -> None:
@@ -445,21 +331,19 @@ class Trainer(Readings, Callbacks):
         training stops, this waits for its end, which leaves the same. Of a learner that was ended by force the file has
         the newest weights, and the rest as it was saved last.
         """
-        target, files = atomic.absolute(path), self._files
+        target = atomic.absolute(path)
         with self._changed:
             self._changed.wait_for(lambda: self.status != "stopping", self._control.patience)
-            processes = self._control.processes if self.status == "training" else None
-            beside = None if processes is None else files.ask_for(target)
-            if processes is not None and beside is not None:
-                try:
-                    processes.send({"type": "SAVE", "path": beside})
-                    self._changed.wait_for(
-                        lambda: files.awaited[beside] or self._control.processes is not processes, STOP_SECONDS
-                    )
-                finally:
-                    arrived = files.take_saved(beside, target)
-                if arrived:
-                    return target
+            learner = self._control.processes if self.status == "training" else None
+
+            def ask(beside: str) -> None:
+                self._control.send({"type": "SAVE", "path": beside})
+
+            def wait(written: Callable[[], bool]) -> None:
+                self._changed.wait_for(lambda: written() or self._control.processes is not learner, STOP_SECONDS)
+
+            if learner is not None and self._files.by_learner(target, ask, wait):
+                return target
         return checkpoint.save(target, self._state.whole(self.latest_policy()))
 
     def autosave(self) -> None:
@@ -502,10 +386,7 @@ class Trainer(Readings, Callbacks):
     def restore_history(self, rows: Iterable[Mapping[str, float]]) -> None:
         """Put back the curves of a policy that was just loaded, oldest first. Ignored once training goes on."""
         with self._lock:
-            if not self._status.going:
-                self._status.history.clear()
-                for row in rows:
-                    self._status.history.append(row)
+            self._status.put_back(rows)
 
     def load_checkpoint(self, saved: checkpoint.Checkpoint, name: str) -> None:
         """Load the policy of a checkpoint called `name`; the next start continues from it. Returns at once.
@@ -513,8 +394,7 @@ class Trainer(Readings, Callbacks):
         Of its settings only the network's shape is used. Running training is stopped and saved first; its policy is
         kept next to the autosave. Raises CheckpointError and changes nothing if it does not fit.
         """
-        with self._lock:
-            self._check_open()
+        with self._change():
             self._config.network_of(saved, name)
             self._state.check(saved, name)
             self._algorithm.check_file(saved, name)
@@ -522,18 +402,16 @@ class Trainer(Readings, Callbacks):
             if self._control.processes is None:
                 self._state.replace(saved, name)
             else:
-                self._arriving = saved, name
+                self._state.arriving = saved, name
                 self.stop()
                 self._status.text = f"finishing this update and saving; then loading {name}"
-        self._notify()
 
     def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
         An algorithm's own settings come from a file of that algorithm. Raises CheckpointError, or RuntimeError while
         training runs; then nothing changes.
         """
-        with self._lock:
-            self._check_open()
+        with self._change():
             if self._control.processes is not None:
                 raise RuntimeError("training is running: call stop() first, then load the other run")
             saved = checkpoint.load(path)
@@ -544,12 +422,10 @@ class Trainer(Readings, Callbacks):
             self._state.forget()
             self._state.adopt(saved, atomic.absolute(path))
             self._status.set("stopped", f"at version {saved.version} of the saved run")
-        self._notify()
 
     def prepare(self) -> None:
         """Compile in the background what the first run needs, so that it starts sooner. Returns at once."""
-        if self._algorithm.prepare is not None and self._brought is None:
-            self._algorithm.prepare(self.drill, self.config)
+        self._starts.prepare()
 
     def close(self) -> None:
         """End training and release everything; closing twice is fine. The policy can still be read and saved."""
@@ -574,48 +450,7 @@ class Trainer(Readings, Callbacks):
     # ---- the learner process
 
     def _start_processes(self, orders: Mapping[str, Any]) -> Processes:
-        """Start a run from the newest policy, or from an untrained one if the settings need a different network. One
-        that goes on `again`, because its learner died, keeps the settings that wait for the next start as they were.
-        """
-        if not orders["again"]:
-            self._begin()
-        drill, config, section = self._config.running()
-        budget: Budget | None = orders["budget"]
-        job = {
-            **{key: order for key, order in orders.items() if key not in ("budget", "again")},
-            "limits": budget.limits(self._status.metrics) if budget else {},
-            "resume": self._files.to_resume(),
-            "autosave": str(self._files.autosave()),
-            "updates": self._state.updates,
-            "seconds": self._status.metrics.get("seconds", 0.0),
-            "gentle": self._gentle,
-            "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
-            "track": self._track,
-            "scenes": self._scenes.packed(),
-            "algorithm": self._algorithm.name,
-            "algorithm_settings": {} if section is None else section.to_json(),
-            "stands_in": not self._algorithm.plays_alone,
-            "acting": self._latest.offset,
-            **self._engine,
-        }
-        if self.engine == "local":
-            check_room(self._algorithm, drill.spec, config, section)
-        memory = self._latest.memory()
-        start = self._brought or self._algorithm.start_on(self.engine)
-        return start(drill, config, memory, job, self._on_message, self._on_exit)
-
-    def _begin(self) -> None:
-        """The settings of now are those of the next run; if they need a different network, an untrained one begins."""
-        here = self._brought is None and isinstance(self.drill, CompiledDrill)
-        if here and not self.latest_policy().trained:  # a run that has begun to learn keeps its settings
-            self._config.fit(self._gentle)
-        newest, network = self.latest_policy(), self._config.network()
-        wanted = (network.layers, network.activation)
-        if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
-            self._state.begin_anew()
-        self._config.begin()
-        if self._gentle:  # somebody may watch
-            self._state.share_acting()
+        return self._starts.processes(orders, self._on_message, self._on_exit)
 
     def _on_message(self, processes: Processes, message: Mapping[str, Any]) -> None:
         with self._lock:
@@ -641,20 +476,19 @@ class Trainer(Readings, Callbacks):
                 return
             self._control.over(end)
             if self.status == "stopped":
-                if self._arriving:
-                    self._load_arrived(*self._arriving)
+                self._state.take_arriving()
                 self._control.start_again()
         self._notify()
 
-    def _load_arrived(self, saved: checkpoint.Checkpoint, name: str) -> None:
-        """Load what came while training ran. If that fails, what was learned stays, and the status says why."""
-        self._arriving = None
-        try:
-            self._state.replace(saved, name)
-        except checkpoint.CheckpointError as error:
-            self._status.warn(f"{name} was not loaded: {error}")
-
     # ---- small things
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[None]:
+        """Change this trainer in the block, and tell whoever listens. Raises RuntimeError if it is closed."""
+        with self._lock:
+            self._check_open()
+            yield
+        self._notify()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -189,7 +189,7 @@ def test_a_loaded_policy_that_a_new_network_replaces_is_named(trainer, arriving,
     trainer.on_warning(heard.append)
     trainer.load(checkpoint.save(tmp_path / "bot.dshq", arriving))
     trainer.set_hyper(hidden_sizes=(4,))
-    trainer._begin()
+    trainer._starts.begin()
     (said,) = heard
     assert trainer.version == 0 and said.startswith("a new network begins; version 9, which is in ")
     assert checkpoint.load(said.split(" is in ")[1].split(",")[0]).version == 9
