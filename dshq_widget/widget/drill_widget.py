@@ -1,9 +1,10 @@
 """The widget: a match in a notebook cell, and the trainer behind it.
 
 Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the sender
-thread sends them (sender.py). Messages from the page are checked and queued for that thread (inbox.py), which executes
-them (commands.py). So the message handlers may be called on any thread. Whatever a step of that thread raises is told
-to the page and logged, and the thread goes on (fence.py): no message, file or full disk freezes a page.
+thread sends them (synced.py, sender.py). Messages from the page are checked and queued for that thread (inbox.py),
+which executes them (commands.py). So the message handlers may be called on any thread. Whatever a step of that thread
+raises is told to the page and logged, and the thread goes on (fence.py): no message, file or full disk freezes a page.
+The match's own settings are in match.py.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from dshq_widget.contract import messages, protocol
-from dshq_widget.contract.finite import finite, plain
+from dshq_widget.contract import protocol
+from dshq_widget.contract.finite import plain
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
@@ -31,7 +31,6 @@ from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
 from dshq_widget.training.any_drill import with_rules
-from dshq_widget.training.league_policy import LEAGUE
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol
@@ -40,6 +39,7 @@ from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
+from dshq_widget.widget.match import Match
 from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.part import Ends, Part
 from dshq_widget.widget.parts import PARTS
@@ -53,7 +53,7 @@ from dshq_widget.widget.still import still
 STATIC = Path(__file__).parents[1] / "static"
 
 
-class DrillWidget(anywidget.AnyWidget):
+class DrillWidget(Match):
     """A drill that plays live in the cell and can be trained.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
@@ -69,7 +69,6 @@ class DrillWidget(anywidget.AnyWidget):
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
-    comm_id = traitlets.Unicode("").tag(sync=True)
     drill = traitlets.Dict().tag(sync=True)
     policy = traitlets.Dict().tag(sync=True)
     status = traitlets.Unicode("idle").tag(sync=True)
@@ -79,13 +78,10 @@ class DrillWidget(anywidget.AnyWidget):
     metrics = traitlets.Dict().tag(sync=True)
     league = traitlets.List(traitlets.Dict()).tag(sync=True)
     scenes = traitlets.List(traitlets.Dict()).tag(sync=True)
-    rivals = traitlets.Dict().tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
-    show = traitlets.Dict().tag(sync=True)
     controls = traitlets.Any(None).tag(sync=True)
     seat = traitlets.Dict().tag(sync=True)
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
-    seq = traitlets.Int(0).tag(sync=True)
 
     _closed = True  # until it is open: ipywidgets closes a widget whose constructor failed
 
@@ -129,7 +125,6 @@ class DrillWidget(anywidget.AnyWidget):
         self._history, self._replaced = self._trainer.history_number, self._trainer.replaced  # as the page has them
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
-        self._sender: threading.Thread | None = None
         offered = _panels(compiled)
         if controls is None and lesson is not None:
             controls = [panel for panel in plugin("lesson")(lesson).controls if panel in offered]
@@ -378,71 +373,6 @@ class DrillWidget(anywidget.AnyWidget):
             return self._commands.page["version"]
         return self.policy["version"]
 
-    # ---- the show
-
-    def play(self) -> None:
-        """Run the match."""
-        self._set_show(playing=True)
-
-    def pause(self) -> None:
-        """Pause the match; training continues."""
-        self._set_show(playing=False)
-
-    def step(self, unit: messages.Unit = "tick", count: int = 1) -> None:
-        """Pause, and advance the match by `count` ticks or decisions."""
-        page_protocol.one_of("unit", unit, protocol.STEP_UNITS)
-        if (found := finite(count)) is None or found != int(found) or not 1 <= found <= 10_000:
-            raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
-        self._set_show(playing=False)
-        self._outbox.put(messages.Step(unit, int(found)).to_json())
-
-    def reset(self, seed: int | None = None) -> None:
-        """Restart the match, from `seed` if one is given."""
-        change = {} if seed is None else {"seed": seed}
-        self._set_show(match=self.show["match"] + 1, **change)
-
-    @property
-    def speed(self) -> float:
-        """Speed of the match as a multiple of real time, 0.25 to 32."""
-        return self.show["speed"]
-
-    @speed.setter
-    def speed(self, value: float) -> None:
-        self._set_show(speed=value)
-
-    @property
-    def mode(self) -> str:
-        """ai_vs_ai, human_vs_ai or sandbox."""
-        return self.show["mode"]
-
-    @mode.setter
-    def mode(self, value: str) -> None:
-        self._set_show(mode=value)
-
-    @property
-    def renderer(self) -> str:
-        """What draws the match: "auto", "webgpu" or "canvas2d". `auto` is WebGPU where there is one; where a processor
-        draws and the same machine trains, the page finds the cheapest picture that still looks fluid.
-        """
-        return self.show["renderer"]
-
-    @renderer.setter
-    def renderer(self, value: str) -> None:
-        self._set_show(renderer=value)
-
-    @property
-    def opponent(self) -> str:
-        """Who plays the other side in the sandbox and against a person: idle, random, a baseline, a policy of the
-        ladder (bronze, silver or gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`,
-        the champion as it is now) or the path of a `.dshq` file. "" is the drill's first baseline, and against a person
-        the newest version once there is one.
-        """
-        return self.show["opponent"]
-
-    @opponent.setter
-    def opponent(self, value: str) -> None:
-        self._set_show(opponent=self._rivals.named(value))
-
     def close(self) -> None:
         """End training and remove the widget from the page; closing twice is fine. The policy can still be saved."""
         if self._closed:
@@ -470,44 +400,6 @@ class DrillWidget(anywidget.AnyWidget):
     def _controls_are_panels(self, proposal: Mapping[str, Any]) -> list[str] | None:
         return page_protocol.controls(proposal["value"], _panels(self._trainer.drill))
 
-    def _set_show(self, **changes: Any) -> None:
-        checked = {key: check_show(key, plain(value), self._rivals.opponents) for key, value in changes.items()}
-        if "opponent" in checked:
-            self._rivals.load(checked["opponent"])
-        with self._outbox.lock:
-            self.rivals = self._rivals.known
-            self.show = {**self.show, **checked}
-
-    def _met(self) -> None:
-        """The page chose an opponent. One of the league is read from the run's file, for which the learner may take
-        seconds; the sender thread does not wait for it. One that cannot be had is left for the drill's own.
-        """
-        opponent = self.show["opponent"]
-        try:
-            if opponent.startswith(LEAGUE):
-                self._commands.beside("loading the opponent", self._load_rival, opponent)
-            else:
-                self._load_rival(opponent)
-        except Exception:
-            self._part_from(opponent)
-            raise
-
-    def _load_rival(self, opponent: str) -> None:
-        """Send the page an opponent's policy, if it has one; raises CheckpointError."""
-        try:
-            self._rivals.load(opponent)
-        except Exception:
-            self._part_from(opponent)
-            raise
-        with self._outbox.lock:
-            self.rivals = self._rivals.known
-
-    def _part_from(self, opponent: str) -> None:
-        """The drill's own opponent plays in the place of one that is gone."""
-        with self._outbox.lock:
-            if self.show["opponent"] == opponent:
-                self.show = {**self.show, "opponent": ""}
-
     def _refresh(self) -> None:
         """Update the traits from the trainer; the policy at most once per swap interval."""
         trainer = self._trainer
@@ -528,9 +420,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self._policy_is_due()  # it may have been replaced only now: a learner finishes its update first
             if trainer.league is not self._league:
                 self._league = trainer.league
-                self._rivals.offer_league(self._league)
-                if self.show["opponent"].startswith(LEAGUE) and self.show["opponent"] not in self._rivals.known:
-                    self._part_from(self.show["opponent"])
+                self._offer_league(self._league)
                 self.league = page_protocol.league(self._league)
             self.rivals = self._rivals.offer(trainer.kept)
             if self.scenes != (scenes := trainer.scenes):
@@ -562,35 +452,7 @@ class DrillWidget(anywidget.AnyWidget):
         """Send the newest policy to the page at once, because it replaces the one that plays."""
         self._policy_at = -math.inf
 
-    def _swap_seconds(self) -> float:
-        return max(self.show["swap_interval_ms"], protocol.SWAP_INTERVAL_MS_MIN) / 1000
-
-    # ---- to the page
-
-    def send_state(self, key: str | Iterable[str] | None = None) -> None:
-        """Send everything at once when the page asks for it; changed traits are left to the sender thread."""
-        if key is None or getattr(self, "_sender", None) is None:
-            super().send_state(key)
-            return
-        self._outbox.changed({key} if isinstance(key, str) else key)
-
-    def _send_traits(self, keys: set[str], seq: int) -> None:
-        self.seq = seq
-        self._outbox.known("seq")
-        super().send_state(keys | {"seq"})
-
-    def _send(self, msg: dict[str, Any], buffers: list[Any] | None = None) -> None:
-        super()._send(msg, buffers)
-        self._let_the_page_choose_its_shell()
-
-    def _let_the_page_choose_its_shell(self) -> None:
-        """Keep the page's messages out of the queue behind a busy cell.
-
-        JupyterLab addresses them to a subshell, but ipykernel 7.4 (`comm/comm.py`) sends them to the shell of whichever
-        request was current when the comm last spoke. For this thread that is the running cell's, until it ends.
-        """
-        if self.comm is not None:
-            self.comm.__dict__.pop("_reply_subshell_id", None)
+    # ---- the sender thread
 
     def _run(self) -> None:
         """The sender thread."""
@@ -614,17 +476,6 @@ class DrillWidget(anywidget.AnyWidget):
         if problem := self._kernel_show.problem():
             self._outbox.log("error", problem)
         return self._kernel_show.frame()
-
-    # ---- from the page
-
-    def set_state(self, sync_data: Any) -> None:
-        """The page changed traits; it may change only `show` and `snapshot`. Never raises."""
-        self._inbox.put_state(sync_data)
-
-    def _handle_msg(self, msg: Mapping[str, Any]) -> None:
-        """Handle a comm message if it is well-formed."""
-        if self._inbox.well_formed(msg):
-            super()._handle_msg(msg)
 
 
 def _panels(drill: Game) -> tuple[str, ...]:
