@@ -189,7 +189,10 @@ class Batch:
         return self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)
 
     def _where(self, games: Sequence[int] | NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        index = np.asarray(games, np.int64)
+        given = np.asarray(games)
+        if given.size and given.dtype.kind not in "iu":
+            raise IndexError(f"games are chosen by their numbers, got {given.dtype}: give np.flatnonzero of a choice")
+        index = given.astype(np.int64)
         if index.size and (index.min() < 0 or index.max() >= self.num_games):
             raise IndexError(f"games are numbered 0..{self.num_games - 1}, got {index.min()}..{index.max()}")
         return index // LANES, index % LANES

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.gyms.environment import PREFIX
-from dshq_widget.gyms.making import make
+from dshq_widget.gyms.making import make, telling
 from dshq_widget.policy.evaluate import summary
 from dshq_widget.policy.gym_policy import GymPolicy, RecurrentGymPolicy
 
@@ -16,7 +16,7 @@ def evaluate_environment(
     policy: GymPolicy, name: str, episodes: int, *, seed: int = 0, greedy: bool = False
 ) -> dict[str, Any]:
     """Play `episodes` in turn, episode k with seed `seed + k`, with the environment's own rewards. Returns the keys of
-    `evaluate.evaluate_alone`. Raises GymError if the environment cannot be created.
+    `evaluate.evaluate_alone`. Raises GymError if the environment cannot be created, or fails.
     """
     env = make(name.removeprefix(PREFIX), **policy.environment.get("made", {}))
     target = env.spec.reward_threshold if env.spec else None
@@ -24,13 +24,15 @@ def evaluate_environment(
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     try:
         for k in range(episodes):
-            obs, info = env.reset(seed=seed + k)
+            with telling(name, "reset"):
+                obs, info = env.reset(seed=seed + k)
             over = False
             if isinstance(policy, RecurrentGymPolicy):
                 policy.forget()
             while not over:
                 action = policy.act(obs, rng, greedy, policy.allowed(info))
-                obs, reward, terminated, truncated, info = env.step(action)
+                with telling(name, "step"):
+                    obs, reward, terminated, truncated, info = env.step(action)
                 returns[k] += float(reward)
                 lengths[k] += 1
                 over = terminated or truncated

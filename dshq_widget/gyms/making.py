@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -43,11 +44,10 @@ def make(
         look_in(os.getcwd())
     try:
         if ATARI.match(gym_id):
-            return _atari(gym_id, options, action_repeat, fire_on_reset)
+            return _atari(gym_id, wrappers, options, action_repeat, fire_on_reset)
         named.register(gym_id)
         env = gym.make(gym_id, **options)
-        for text in wrappers:
-            env = named.wrapper(text, gym_id)(env)
+        env = named.wrapped(env, wrappers, gym_id)
         env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
         return readable(env, named.CODES if named.CODED.match(gym_id) else (), flat)
     except GymError:
@@ -62,6 +62,16 @@ def maker(gym_id: str, made: Mapping[str, Any]) -> Callable[[], gym.Env]:
     return lambda: make(gym_id, **made)
 
 
+@contextlib.contextmanager
+def telling(name: str, what: str) -> Iterator[None]:
+    """Turn any exception of the environment called `name` into a GymError that names it and keeps the traceback."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        reason = " ".join(str(error).split()) or "no reason was given"
+        raise GymError(f"{name} failed in {what}: {type(error).__name__}: {reason}") from error
+
+
 def _hint(gym_id: str, error: BaseException) -> str:
     if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
         return "; for your own environment, include the module that registers it: gym:my_module:Mine-v0"
@@ -69,7 +79,9 @@ def _hint(gym_id: str, error: BaseException) -> str:
     return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
 
 
-def _atari(gym_id: str, options: Mapping[str, Any], action_repeat: int, fire_on_reset: bool) -> gym.Env:
+def _atari(
+    gym_id: str, wrappers: Sequence[str], options: Mapping[str, Any], action_repeat: int, fire_on_reset: bool
+) -> gym.Env:
     try:
         import ale_py
         import cv2  # noqa: F401  # AtariPreprocessing needs it
@@ -78,6 +90,7 @@ def _atari(gym_id: str, options: Mapping[str, Any], action_repeat: int, fire_on_
     gym.register_envs(ale_py)
     env = gym.make(gym_id, frameskip=1, **options)
     env = gym.wrappers.AtariPreprocessing(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
+    env = named.wrapped(env, wrappers, gym_id)
     env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
     env = FireOnReset(env) if fire_on_reset and waits_for_fire(env) else env
     return gym.wrappers.FrameStackObservation(env, STACK)

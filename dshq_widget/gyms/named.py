@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -50,6 +50,13 @@ def register(gym_id: str) -> None:
                 raise GymError(f"gym:{gym_id} needs {package}: pip install {package}") from error
             if not any(re.match(pattern, known) for known in gym.registry):
                 found.register_envs()
+
+
+def wrapped(env: gym.Env, wrappers: Sequence[str], gym_id: str) -> gym.Env:
+    """The environment in the wrappers of these texts, the first one innermost. Raises GymError as `wrapper` does."""
+    for text in wrappers:
+        env = wrapper(text, gym_id)(env)
+    return env
 
 
 def wrapper(text: str, gym_id: str) -> Wrap:

@@ -102,6 +102,8 @@ def test_a_snapshot_moves_to_any_game():
     assert np.array_equal(b.observe()[32], a.observe()[4])
     with pytest.raises(IndexError, match="0..4"):
         a.snapshot([5])
+    with pytest.raises(IndexError, match="by their numbers, got bool"):  # it would be of the games 0 and 1
+        a.snapshot(np.arange(5) > 2)
     with pytest.raises(ValueError, match="u32 snapshots"):
         b.restore([0], np.zeros((1, 3), np.uint32))
 

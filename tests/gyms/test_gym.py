@@ -382,6 +382,18 @@ def test_an_environment_that_raises_is_named_with_its_reason(caplog):
     assert 'raise RuntimeError("the wheel fell off")' in caplog.text, "the environment's own traceback is logged"
 
 
+@pytest.mark.parametrize(
+    ("world", "words"),
+    [("Leaving", "step: SystemExit: no licence"), ("Faulty", "step: RuntimeError: the wheel fell off")],
+)
+def test_an_evaluation_names_what_failed(world, words, tmp_path):
+    """A `sys.exit` in it ended `dshq evaluate` with its status, 0 included, and said nothing."""
+    with Trainer(f"{WORLDS}{world}-v0", hidden_sizes=(8,)) as trainer:
+        policy = load_policy(trainer.save(tmp_path / "bot.dshq"))
+    with pytest.raises(GymError, match=f"{world}-v0 failed in {words}"):
+        evaluate_environment(policy, f"{WORLDS}{world}-v0", 9)
+
+
 def test_observations_that_are_no_numbers_are_refused():
     with Trainer(WORLDS + "Nan-v0", **QUICK) as trainer:
         trainer.start()

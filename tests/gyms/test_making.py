@@ -138,6 +138,16 @@ def test_a_ball_is_served_where_a_life_begins():
 
 
 @pytest.mark.peers
+def test_a_game_has_the_wrappers_of_its_name():
+    pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
+    pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
+    env = make("ALE/Breakout-v5+TimeLimit(max_episode_steps=3)")
+    env.reset(seed=0)
+    assert [env.step(0)[3] for _ in range(3)] == [False, False, True], "three decisions"
+    env.close()
+
+
+@pytest.mark.peers
 def test_lives_are_counted_in_many_games_at_once():
     pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")

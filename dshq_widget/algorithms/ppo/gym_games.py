@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing import util
 from multiprocessing.synchronize import SemLock
@@ -29,7 +28,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
-from dshq_widget.gyms.making import make, maker
+from dshq_widget.gyms.making import make, maker, telling
 from dshq_widget.gyms.wrappers import Staying
 from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience, SimpleSource
@@ -93,12 +92,12 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
     env = make(environment.spec.environment.id, **made(config.to_json()))
     env.action_space.seed(config.seed)
     rng = np.random.default_rng(config.seed)
-    with _telling(environment, "reset"):
+    with telling(environment.name, "reset"):
         _, info = env.reset(seed=config.seed)
     begin = time.perf_counter()
     for _ in range(PROBE_STEPS):
         action = _any_action(environment, env, info, rng)
-        with _telling(environment, "step"):
+        with telling(environment.name, "step"):
             _, _, terminated, truncated, info = env.step(action)
             if terminated or truncated:
                 _, info = env.reset()
@@ -131,16 +130,6 @@ def allowed(environment: Environment, given: Any, count: int) -> NDArray[Any] | 
             "number for each option of its actions, 0 for what is forbidden, in every info"
         )
     return actions.allowing(np.asarray(given, bool))
-
-
-@contextlib.contextmanager
-def _telling(environment: Environment, what: str) -> Iterator[None]:
-    """Turn any exception of the environment into a GymError that names it and keeps the traceback."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        reason = " ".join(str(error).split()) or "no reason was given"
-        raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
 
 
 def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> VectorEnv:
@@ -294,7 +283,7 @@ class GymGames(SimpleSource):
         return read
 
     def _call(self, what: str, *arguments: Any, **named: Any) -> Any:
-        with _telling(self.environment, what):
+        with telling(self.environment.name, what):
             try:
                 return getattr(self.vector, what)(*arguments, **named)
             except (EOFError, ConnectionError) as error:
