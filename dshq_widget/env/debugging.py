@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends.reference_game import Loaded, ReferenceGame, Verbs
 from dshq_kernels.backends.watching import Noticed, Watch
+from dshq_widget.contract.finite import finite, plain
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.env.batch import compiled
@@ -132,7 +133,8 @@ class DebugGame:
         """
         if self.over:
             raise RuntimeError("the episode is over: call reset()")
-        given = list(action) if isinstance(action, Sequence) else [action]
+        several = plain(action)
+        given = list(several) if isinstance(several, Sequence) and not isinstance(several, str) else [several]
         if len(given) > self.game.sides:
             raise ValueError(f"{self.drill.name} has {self.game.sides} side(s), got {len(given)} actions")
         wanted = [self._number(one) for one in given] + [None] * (self.game.sides - len(given))
@@ -176,10 +178,12 @@ class DebugGame:
 
     def _number(self, action: Action) -> int | None:
         if not isinstance(action, Mapping):
-            n = self.spec.n_actions
-            if action is not None and not 0 <= int(action) < n:
-                raise ValueError(f"expected an action from 0 to {n - 1}, got {action}")
-            return None if action is None else int(action)
+            if action is None:
+                return None
+            n, found = self.spec.n_actions, finite(action)
+            if found is None or found != int(found) or not 0 <= found < n:
+                raise ValueError(f"expected an action from 0 to {n - 1}, got {action!r:.60}")
+            return int(found)
         number, left = 0, dict(action)
         for choice in self.spec.actions:
             option = left.pop(choice.name, choice.options[0])

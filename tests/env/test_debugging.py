@@ -3,6 +3,7 @@
 import bdb
 import json
 
+import numpy as np
 import pytest
 
 from dshq_widget import debug
@@ -125,6 +126,9 @@ def test_one_game_by_hand():
     assert game.warnings == [] and "walk: 52 decisions" in repr(game)
     for wrong, text in (
         (2, "from 0 to 1, got 2"),
+        (0.5, "from 0 to 1, got 0.5"),
+        (True, "from 0 to 1, got True"),
+        ("left", "from 0 to 1, got 'left'"),
         ({"move": "up"}, "one of left, right"),
         ({"mov": "left"}, "choices"),
     ):
@@ -135,7 +139,7 @@ def test_one_game_by_hand():
 def test_it_plays_as_the_others_do():
     """The same seed and actions give the states of a batch; two sides take one action each."""
     game = debug(Race, 7)
-    first = [game.step([2, 1]) for _ in range(4)]
+    first = [game.step(given) for given in ([2, 1], (2, 1), np.array([2, 1]), [np.int64(2), 1.0])]
     assert [step.actions for step in first] == [(2, 1)] * 4
     tiles = game.drill.game(reference=True).new(1, 7)
     again = game.drill.game(reference=True)
