@@ -176,12 +176,17 @@ def _said(shape: tuple[int, ...] | None) -> str:
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        value = (value.float() if value.is_floating_point() else value).numpy()  # NumPy has no bfloat16
+    array = np.asarray(value)
     if array.dtype.kind != "f":
         raise ValueError(f"{name}: wanted floating-point numbers, got {array.dtype}")
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float32)
     if not np.isfinite(array).all():
-        raise ValueError(f"{name}: wanted finite numbers, got NaN or an infinite one")
-    return array.astype(np.float32)
+        raise ValueError(f"{name}: wanted finite numbers, got NaN, an infinite one or one beyond float32")
+    return array
 
 
 def dense_layers(state: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -198,6 +198,15 @@ def test_one_network_whose_last_output_is_the_value():
     same(made(torch.ones(2, 6)), np.concatenate([logits, values[:, None]], 1))
 
 
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_state_of_any_floats_is_taken(kind):
+    made = chain(6, 8, 4).to(kind)
+    policy = Policy.from_torch(made.state_dict())
+    assert np.array_equal(policy.weights, Policy.from_torch(made.float().state_dict()).weights)
+    state = {name: tensor.to(kind) for name, tensor in policy.to_torch().state_dict().items()}
+    assert np.allclose(policy.with_torch(state).weights, policy.weights, atol=0.01)
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [
@@ -205,6 +214,9 @@ def test_one_network_whose_last_output_is_the_value():
         ({"a.weight": torch.zeros(3, 2)}, "wanted a linear layer"),
         ({"a.weight": torch.zeros(3, 2), "a.bias": torch.zeros(3), "running_mean": torch.zeros(3)}, "alone"),
         ({"a.weight": torch.full((3, 2), torch.nan), "a.bias": torch.zeros(3)}, "finite"),
+        ({"a.weight": torch.full((3, 2), 1e300, dtype=torch.float64), "a.bias": torch.zeros(3)}, "finite"),
+        ({"a.weight": np.full((3, 2), 1e300), "a.bias": np.zeros(3)}, "finite"),
+        ({"a.weight": torch.zeros(3, 2, dtype=torch.int64), "a.bias": torch.zeros(3)}, "floating-point.*, got int64"),
         ({**chain(2, 3).state_dict(), **{f"b.{k}": v for k, v in chain(4, 3).state_dict().items()}}, "reads 4 numbers"),
     ],
 )
