@@ -79,7 +79,7 @@ compiled: ready
 
 bench: ready chromium
 	$(BIN)/dshq bench
-	$(BIN)/python -m benchmarks.learn_ball
+	$(BIN)/dshq train ball --seconds 30
 	$(BIN)/python -m benchmarks.widget
 
 lint: lint-python lint-page

@@ -28,13 +28,25 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from benchmarks.machine import describe, write
-from benchmarks.rates import proportional_megabytes
 from dshq_widget.classroom.share import Share
 
 CPU = 0.5
 START_SECONDS = 300.0
 ROUND_TRIP_SECONDS = 0.5
 CODE = "from dshq_widget import DrillWidget; w = DrillWidget('ball', seed={seed}); display(w)"
+
+
+def proportional_megabytes(process: psutil.Process) -> float:
+    """Of the process and its descendants, memory that several share divided among them; those that just ended count
+    nothing.
+    """
+    total = 0
+    for member in [process, *process.children(recursive=True)]:
+        try:
+            total += member.memory_full_info().pss
+        except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
+            continue
+    return total / 1e6
 
 
 class Student:

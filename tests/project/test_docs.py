@@ -1,6 +1,7 @@
 """The links of the documents lead somewhere, and what they repeat of the code is as it is there."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,12 @@ def test_the_first_game_passes_every_check(tmp_path):
     file = tmp_path / "slider.py"
     file.write_text(code)
     assert [finding for finding in check.suite(drill_argument.drill(str(file))) if finding.ok is False] == []
+
+
+def test_a_raw_result_stands_behind_a_figure_and_the_other_way_round():
+    """Each is named by a document or the log, whole or with a star, and what they name is there."""
+    of_a_day = r"([\w*-]+[-_](?:2026-\d\d-\d\d[\w-]*|\*)\.json)\b"
+    named = {name for page in ALL for name in re.findall(of_a_day, page.read_text())}
+    kept = [path.name for path in sorted((ROOT / "benchmarks" / "results").iterdir())]
+    assert [name for name in kept if not any(fnmatch(name, pattern) for pattern in named)] == []
+    assert [pattern for pattern in sorted(named) if not any(fnmatch(name, pattern) for name in kept)] == []
