@@ -11,7 +11,6 @@ measured once.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -27,7 +26,8 @@ import psutil
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.classroom.share import Share
 
 CPU = 0.5
@@ -181,17 +181,17 @@ def server_megabytes() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--students", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--seconds", type=float, default=20)
     arguments = parser.parse_args()
-    machine, rows = describe(), []
+    rows: list[dict[str, Any]] = []
     for count in arguments.students:
         rows.append(measure(count, arguments.seconds))
         print(json.dumps(rows[-1]), flush=True)
     server = server_megabytes()
     print(f"single-user server: {server:.0f} MB", flush=True)
-    write("classroom", {"machine": machine, "cpu_each": CPU, "server_megabytes": server, "rows": rows})
+    write("classroom", {"cpu_each": CPU, "server_megabytes": server, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
@@ -23,7 +22,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import dreamer_proofs
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.dreamer import evaluator
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
@@ -158,7 +158,7 @@ def one_run(drill: str, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--only", choices=("ingest", "update", "overfit", "proofs", "learning"))
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
@@ -174,7 +174,7 @@ def main() -> None:
         "learning": lambda: learning(options.drill, options.learning, options.seeds, options.together),
     }
     chosen = [options.only] if options.only else list(measures)
-    result = {"machine": describe(), **{name: measures[name]() for name in chosen}}
+    result = {name: measures[name]() for name in chosen}
     print(write("dreamer" + (f"_{options.only}" if options.only else ""), result))
 
 

@@ -11,10 +11,7 @@ they are judged when it is over, by actions that are sampled. Targets (stated be
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import statistics
 import subprocess
 import sys
 import threading
@@ -24,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import hold_to_one_core, parser_of, said, spread
 from dshq_widget.cli.bench import rate, simulation
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
@@ -133,19 +131,7 @@ def rates(name: str, seconds: float) -> dict[str, float]:
 
 def alone(python: str, code: str) -> Any:
     """What a script prints last, run on one core."""
-
-    def bind() -> None:
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-    run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, preexec_fn=bind)
-    if run.returncode:
-        raise RuntimeError(run.stderr[-2000:])
-    return json.loads(run.stdout.splitlines()[-1])
-
-
-def spread(values: list[float]) -> dict[str, Any]:
-    return {"min": min(values), "median": statistics.median(values), "max": max(values), "rounds": values}
+    return said([python, "-c", code], preexec_fn=hold_to_one_core)
 
 
 def peers_of(name: str, other: str | None, seconds: float) -> dict[str, tuple[str, str, str]]:
@@ -157,11 +143,11 @@ def peers_of(name: str, other: str | None, seconds: float) -> dict[str, tuple[st
             print(f"{name}: {library} is left out, --python names an interpreter that has it", flush=True)
             continue
         ask = f"import {library}, importlib.metadata as m; print(m.version({library!r}))"
-        said = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
-        if said.returncode:
+        asked = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+        if asked.returncode:
             print(f"{name}: {library} is left out, {python} cannot import it", flush=True)
             continue
-        found[library] = python, said.stdout.split()[-1], script.format(games=GAMES, seconds=seconds, **words)
+        found[library] = python, asked.stdout.split()[-1], script.format(games=GAMES, seconds=seconds, **words)
     return found
 
 
@@ -310,7 +296,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--drills", nargs="*", choices=tuple(drills), default=list(drills), metavar="NAME")
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--scale", type=float, default=1.0, help="of all training times")
@@ -324,7 +310,7 @@ def main() -> None:
     if arguments.draw:
         draw(json.loads(arguments.draw.read_text())["curves"], arguments.picture)
         return
-    result: dict[str, Any] = {"machine": describe(), "scale": arguments.scale, "episodes": EPISODES}
+    result: dict[str, Any] = {"scale": arguments.scale, "episodes": EPISODES}
     if arguments.only != "curves":
         result["rates"] = measure_rates(arguments.drills, arguments.python, arguments.rounds, arguments.rate_seconds)
     if arguments.only != "rates":

@@ -10,9 +10,6 @@ every number of games from 16 on; a single game at half of Gymnasium's rate.
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +17,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from benchmarks.machine import describe, version_of, write
+from benchmarks.machine import version_of, write
+from benchmarks.running import hold_to_one_core, parser_of, spread
 from dshq_widget import make, make_vec
 
 GAMES = (1, 16, 64, 256, 1024, 4096, 16384)
@@ -65,12 +63,11 @@ def pair(games: int) -> tuple[Callable[[float], float], Callable[[float], float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    machine = describe()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    hold_to_one_core()
     rows = []
     for games in GAMES:
         ours, theirs = pair(games)
@@ -78,7 +75,7 @@ def main() -> None:
         measured = [(ours(options.seconds), theirs(options.seconds)) for _ in range(options.rounds)]
         row: dict[str, Any] = {"games": games}
         for name, rates in zip(("ours", "gymnasium"), zip(*measured, strict=True), strict=True):
-            row[name] = {"min": min(rates), "median": statistics.median(rates), "max": max(rates)}
+            row[name] = spread(rates)
         row["ratio_of_medians"] = row["ours"]["median"] / row["gymnasium"]["median"]
         rows.append(row)
         print(
@@ -87,7 +84,7 @@ def main() -> None:
             flush=True,
         )
     versions = {"gymnasium": version_of("gymnasium"), "numpy": np.__version__}
-    print(write("env_rates", {"machine": machine, "versions": versions, "rows": rows}))
+    print(write("env_rates", {"versions": versions, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long the first click on a fresh machine takes: from Train to version 1 in the match, with nothing compiled.
 
-    python -m benchmarks.first_click [--drill ball | large] [--looks 0 30] [--python PYTHON] [--out FILE]
+    python -m benchmarks.first_click [--drill ball | large] [--looks 0 30] [--python PYTHON]
 
 Each run has a process and empty caches of its own. `looks` are seconds between making the widget, which begins to
 compile, and Train; `unprepared` is Train at once without that beginning; `warm` has everything compiled. With the
@@ -10,8 +10,6 @@ process and with several that compile. The load of the machine before each run i
 say little.
 """
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -21,7 +19,8 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from benchmarks.machine import describe
+from benchmarks.machine import write
+from benchmarks.running import parser_of, said
 
 DRILL = """
 import json, sys, time
@@ -42,8 +41,8 @@ texts, ready = [], None
 while trainer.latest_policy().version < 1:
     if trainer.status == "training" and ready is None:
         ready = time.monotonic() - begin
-    if trainer.status == "failed":
-        raise SystemExit(trainer.status_text)
+    if trainer.status == "error":
+        raise SystemExit(trainer.error)
     if not texts or texts[-1][1] != trainer.status_text:
         texts.append([round(time.monotonic() - begin, 2), trainer.status_text])
     time.sleep(0.01)
@@ -77,10 +76,7 @@ def run(
         **environment,
     }
     command = [python, "-c", DRILL + script, drill, str(argument), str(Path(__file__).parent)]
-    said = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=environment, cwd=caches, timeout=3600
-    )
-    return {"load_before": load, **json.loads(said.stdout.splitlines()[-1])}
+    return {"load_before": load, **said(command, env=environment, cwd=caches, timeout=3600)}
 
 
 def clicks(python: str, drill: str, looks: list[float], environment: Mapping[str, str]) -> dict[str, object]:
@@ -101,26 +97,22 @@ def clicks(python: str, drill: str, looks: list[float], environment: Mapping[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--drill", default="ball")
     parser.add_argument("--looks", type=float, nargs="*", default=[0.0, 30.0])
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    result: dict[str, object] = {"machine": describe(), "drill": options.drill}
-    said = subprocess.run(
+    result: dict[str, object] = {"drill": options.drill}
+    known = subprocess.run(
         [options.python, "-c", WHO], capture_output=True, text=True, check=True, cwd=tempfile.gettempdir()
     )
-    level, why = said.stdout.splitlines()
+    level, why = known.stdout.splitlines()
     result["machine code"] = f"{level} {why}".strip()
     if level:
         result["with the wheel's machine code"] = clicks(options.python, options.drill, options.looks, {})
     only_here = {"NUMBA_CPU_NAME": llvm.get_host_cpu_name()}  # asked for by name: what came along is left alone
     result["compiled here"] = clicks(options.python, options.drill, options.looks, only_here)
-    text = json.dumps(result, indent=1)
-    if options.out:
-        options.out.write_text(text + "\n")
-    print(text)
+    print(write("first_click" + "_large" * (options.drill == "large"), result))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from queue import Queue
+from typing import Any
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of, said
 
 FORMS = {"posix": "0", "portable": "1"}
 BLOCK_BYTES, PINGS, BURST = 16 << 20, 500, 2_000
@@ -47,7 +48,7 @@ def messages() -> dict[str, float]:
     heard: Queue[str] = Queue()
     supervisor = Supervisor()
     child = supervisor.start(
-        "dshq_widget.runtime.probe:run", on_message=lambda _, said: heard.put(said["type"]), restart=Restart()
+        "dshq_widget.runtime.probe:run", on_message=lambda _, message: heard.put(message["type"]), restart=Restart()
     )
 
     def hear(kind: str, count: int = 1) -> None:
@@ -86,7 +87,7 @@ def training(drill: str, seconds: float) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--drill", default="ball")
@@ -97,14 +98,13 @@ def main() -> None:
         return
     command = [sys.executable, "-m", "benchmarks.forms", "--measure", "--drill", options.drill]
     command += ["--seconds", str(options.seconds)]
-    machine, runs = describe(), []
+    runs: list[dict[str, Any]] = []
     for number in range(options.rounds):
         for form in list(FORMS) if number % 2 == 0 else list(FORMS)[::-1]:
             environment = {**os.environ, "DSHQ_PORTABLE": FORMS[form]}
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-            runs.append({"form": form, **json.loads(done.stdout.splitlines()[-1])})
+            runs.append({"form": form, **said(command, env=environment)})
             print(json.dumps(runs[-1]), flush=True)
-    print(write("forms", {"machine": machine, "drill": options.drill, "seconds": options.seconds, "runs": runs}))
+    print(write("forms", {"drill": options.drill, "seconds": options.seconds, "runs": runs}))
     for key in [key for key in runs[0] if key != "form"]:
         medians = {form: statistics.median(run[key] for run in runs if run["form"] == form) for form in FORMS}
         print(f"{key:24} {medians['posix']:>14,.2f} {medians['portable']:>14,.2f}")

@@ -9,7 +9,6 @@ itself: small, with the resident learner's twin, and nothing is written.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import time
@@ -19,13 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_kernels.play.rollout import POLICY, Player, play_matches
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.cli.bench_cuda import bench_cuda
-from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.settings import POOL, TrainConfig, of_drill, without_opponents
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.games import OwnGames
@@ -50,9 +50,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Run:
-    """One training, step by step; `kind` is "fused", on the processor, or "resident", on `device`."""
+    """One training, step by step; `kind` is "fused", on the processor, or "resident", on `device`. Nobody keeps earlier
+    versions here, so their share of the games is the others'.
+    """
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, kind: str, device: str):
+        config = without_opponents(config, [POOL])
         self.drill, self.config, self.done, self.seconds = drill, config, 0, 0.0
         self.spec = PolicySpec.for_config(drill.spec, config)
         threads = min(budget.usable_processors(budget.cpu_budget()), budget.MOST_THREADS)
@@ -118,26 +121,25 @@ def time_to_skill(drill: CompiledDrill, device: str, limit: float, seeds: range)
         for seed in seeds:
             print(name, seed, flush=True)
             config = of_drill(drill.spec).replace({**hyper, "seed": seed})
-            run, look, since = Run(drill, config, "resident", device), {"of_decided": 0.0}, 0.0
-            while run.seconds < limit:
+            run, since, skilled = Run(drill, config, "resident", device), 0.0, False
+            look: dict[str, float] = {}
+            while run.seconds < limit and not skilled:
                 run.update()
                 if run.seconds - since < LOOKS:
                     continue
                 since, look = run.seconds, run.skill()
-                if look["of_decided"] >= SKILL and run.skill(seed=98)["of_decided"] >= SKILL:
-                    break
-            found[name]["runs"].append({**look, "skilled": look["of_decided"] >= SKILL})
+                skilled = look["of_decided"] >= SKILL and run.skill(seed=98)["of_decided"] >= SKILL
+            found[name]["runs"].append({**look, "skilled": skilled})
             yield found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", choices=PARTS, help="one part alone")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     options = parser.parse_args()
     drill, on_gpu = compiled("ball"), options.device == "cuda"
     steps, limit = (STEPS, LIMIT) if on_gpu else (200_000, 0.5)
-    where = {"machine": describe(), "gpu": torch.cuda.get_device_name() if on_gpu else None}
     for part in [options.part] if options.part else PARTS:
         if part == "rates":
             rows: Iterator[Any] = rates(drill) if on_gpu else iter(())
@@ -147,7 +149,7 @@ def main() -> None:
             rows = time_to_skill(drill, options.device, limit, range(5 if on_gpu else 1))
         for found in rows:
             if on_gpu:
-                write(f"gpu_{part.replace(' ', '_')}", {**where, part: found})
+                write(f"gpu_{part.replace(' ', '_')}", {"gpu": torch.cuda.get_device_name(), part: found})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ the script itself, small, and nothing is written.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import time
@@ -20,7 +19,8 @@ import torch
 import triton
 from triton.runtime.errors import OutOfResources
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import PRECISIONS, ResidentPPO
 from dshq_widget.contract.settings import of_drill
@@ -110,7 +110,7 @@ def playing(spec: PolicySpec, precision: str, sides: int, device: str) -> dict[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     device = parser.parse_args().device
     minibatches, many = (MINIBATCHES, SIDES) if device == "cuda" else ((64,), (64,))
@@ -125,7 +125,7 @@ def main() -> None:
             print(json.dumps(row), flush=True)
             rows.append(row)
     if device == "cuda":
-        write("gpu_launches", {"machine": describe(), "gpu": torch.cuda.get_device_name(), "rows": rows})
+        write("gpu_launches", {"gpu": torch.cuda.get_device_name(), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ its warps: with those that a GPU issues in a second they bound the rate from abo
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -22,7 +21,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON, KL_MARGIN
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.drills import drills
@@ -102,7 +102,7 @@ def of_network(drill: str) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("drills", nargs="*", metavar="DRILL", help="of these alone, and nothing is written")
     names = parser.parse_args().drills
     rows = []
@@ -110,7 +110,7 @@ def main() -> None:
         for row in of_network(drill):
             print(json.dumps(row), flush=True)
             rows.append(row)
-    result = {"machine": describe(), "triton": triton.__version__, "target": "sm_90", "kernels": rows}
+    result = {"triton": triton.__version__, "target": "sm_90", "kernels": rows}
     if not names:
         write("gpu_resources", result)
     print(json.dumps(result))

@@ -13,13 +13,13 @@ how many rounds the guard finds it. `--table` writes all strengths, healthy and 
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.learning.league.fall_test import FALSE_ALARMS
 from dshq_widget.learning.league.league import CHAMPION_MATCHES, PINNED_MATCHES
 from dshq_widget.learning.league.succession import Champion, Succession
@@ -43,8 +43,8 @@ class Chance:
 
 
 def one_run(strength: float, rounds: int, rng: np.random.Generator, fall: float, after: int) -> dict[str, Any]:
-    """Reverts, tests, matches a round, versions that the champion is behind; and when a fall was found, and whether
-    what it reverts to was not fallen.
+    """Reverts, tests, matches a round, versions that the champion is behind, of the rounds until a fall was found; when
+    that was, and whether what it reverts to was not fallen.
     """
     play = Chance(rng)
     succession = Succession(NAMES, play)
@@ -69,8 +69,8 @@ def one_run(strength: float, rounds: int, rng: np.random.Generator, fall: float,
     return {
         "reverts": reverts,
         "tests": succession.test.tests,
-        "matches": play.matches / rounds,
-        "behind": behind / rounds,
+        "matches": play.matches / (k + 1),
+        "behind": behind / (k + 1),
         "found": found,
         "sound": found is not None and succession.champion is not None and succession.champion.weights is healthy,
     }
@@ -98,7 +98,7 @@ def measure(strength: float, rounds: int, runs: int, seed: int, fall: float = 1.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--strength", type=float, default=0.42, help="chance to win against the first baseline")
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=400)
@@ -110,7 +110,7 @@ def main() -> None:
     options = parser.parse_args()
     counts = (options.rounds, options.runs, options.seed)
     if options.table:
-        result: dict[str, Any] = {"machine": describe(), "false_alarms_allowed": FALSE_ALARMS}
+        result: dict[str, Any] = {"false_alarms_allowed": FALSE_ALARMS}
         result["healthy"] = [measure(strength, *counts) for strength in STRENGTHS]
         result["fallen"] = [measure(strength, *counts, 0.75, options.after) for strength in STRENGTHS]
         print(write("guard", result))

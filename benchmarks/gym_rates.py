@@ -8,13 +8,13 @@ detail 29).
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -77,7 +77,7 @@ def _alone(games: GymGames, decisions: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("names", nargs="+", metavar="ID")
     parser.add_argument("--steps", type=int, default=40_960)
     parser.add_argument("--threads", type=int, default=1)
@@ -86,7 +86,7 @@ def main() -> None:
     for name in arguments.names:
         rows.append(measure(name, arguments.steps, arguments.threads))
         print({key: round(value, 6) if isinstance(value, float) else value for key, value in rows[-1].items()})
-    write("gym_rates", {"machine": describe(), "rows": rows})
+    write("gym_rates", {"rows": rows})
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ every classic one solved by two of three seeds; at equal steps Pong within 5 poi
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import statistics
@@ -28,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, version_of, write
+from benchmarks.machine import version_of, write
+from benchmarks.running import parser_of
 from dshq_widget import Trainer
 
 PACKAGES = ("gymnasium", "mujoco", "ale-py", "torch")
@@ -194,7 +194,7 @@ def draw(rows: Sequence[Mapping[str, Any]], path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--draw", nargs=2, metavar=("FILE", "PICTURE"), help="measure nothing, draw this result")
     parser.add_argument("--only", nargs="*", help="ids instead of the suite's")
@@ -218,7 +218,7 @@ def main() -> None:
             rows.append(row)
             rows.sort(key=lambda row: (suite.names.index(row["environment"]), row["seed"]))
             versions = {package: version_of(package) for package in PACKAGES}
-            result = {"machine": describe(), "packages": versions, "summary": summary(rows), "rows": rows}
+            result = {"packages": versions, "summary": summary(rows), "rows": rows}
             write(f"gym_{given.suite}", result)
             shown = "no hundred episodes" if row["return"] is None else f"{row['return']:,.1f}"
             print(

@@ -12,7 +12,6 @@ reads what it gets; or it comes and goes.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import itertools
@@ -29,7 +28,8 @@ import psutil
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import WebSocketClientConnection, WebSocketClosedError, websocket_connect
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.contract import protocol
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW
@@ -196,7 +196,7 @@ async def measure(url: str, family: Family, served: int, seconds: float, count: 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--drill", default="gym:CartPole-v1")
@@ -211,7 +211,7 @@ def main() -> None:
             assert process.poll() is None, "dshq play has ended"
         finally:
             family.kill()
-    print(write("hostile-pages", {"machine": describe(), "drill": options.drill, **found}))
+    print(write("hostile-pages", {"drill": options.drill, **found}))
 
 
 if __name__ == "__main__":

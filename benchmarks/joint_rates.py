@@ -8,14 +8,11 @@ none was used: the model is not measured. Expected (stated before measuring): on
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 from typing import Any
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of, said
 from dshq_widget.contract.protocol import blob_floats
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy.network import PolicySpec
@@ -36,10 +33,7 @@ def rate(processes: int, seconds: float) -> dict[str, Any]:
     settings = {"num-envs": GAMES, "rollout-length": LENGTH, "minibatch-size": MINIBATCH * processes}
     flags = [word for key, value in settings.items() for word in (f"--{key}", str(value))]
     train = ["dshq_widget.cli", "train", "ball", "--joint", "true", "--seconds", str(seconds), "--json", *flags]
-    run = subprocess.run([*command, *train], capture_output=True, text=True, check=False, env={**os.environ})
-    if run.returncode:
-        raise RuntimeError(run.stderr[-2000:])
-    found = json.loads(run.stdout.splitlines()[-1])
+    found = said([*command, *train])
     return {
         "processes": processes,
         "agent_steps": found["agent_steps"],
@@ -61,7 +55,7 @@ def model(floats: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
@@ -72,7 +66,7 @@ def main() -> None:
     predicted = model(floats)
     for row in predicted:
         print(f"{row['gpus']} GPUs over {row['link']}: {row['seconds'] * 1e6:.0f} us, {row['times_one']:.2f} times one")
-    write("joint_rates", {"machine": describe(), "rows": rows, "model": predicted})
+    write("joint_rates", {"rows": rows, "model": predicted})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ be replaced. A kill above its bar is counted, and with `--hold` it fails the run
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
@@ -18,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from tests.harness.processes.kills import VICTIMS, blocks
 
 SHARES = {"training": 0.4, "command": 0.2, "play": 0.2, "league": 0.2}
@@ -27,7 +27,7 @@ BARS = {"kernel": 2.0, "command line": 2.0, "play server": 2.0, "league": 2.0, "
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hold", action="store_true", help="fail where a kill is above its bar")
@@ -51,7 +51,7 @@ def main() -> None:
         }
         for victim, row in seconds.items()
     }
-    result = {"machine": describe(), "minutes": round((time.monotonic() - began) / 60, 1), "kills": found}
+    result = {"minutes": round((time.monotonic() - began) / 60, 1), "kills": found}
     print(write("kills", result))
     if options.hold and any(row["above_the_bar"] for row in found.values()):
         raise SystemExit("some kills are above their bar")

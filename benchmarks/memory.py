@@ -11,15 +11,14 @@ torch's rate; a memory costs play and update together no more than a factor of f
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of, spread
 from dshq_widget import Trainer
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -76,8 +75,7 @@ def rates(rounds: int, least: float) -> list[dict[str, Any]]:
         for memory, runs in measured.items():
             row: dict[str, Any] = {"drill": name, "memory": memory}
             for key in runs[0]:
-                values = [run[key] for run in runs]
-                row[key] = {"min": min(values), "median": statistics.median(values), "max": max(values)}
+                row[key] = spread([run[key] for run in runs])
             rows.append(row)
             shown = ", ".join(f"{key} {row[key]['median']:,.0f}" for key in runs[0])
             print(f"{name}, memory {memory}: {shown} agent steps/s", flush=True)
@@ -106,17 +104,12 @@ def lamp(seeds: list[int]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     options = parser.parse_args()
-    machine = describe()
-    print(
-        write(
-            "memory", {"machine": machine, "rates": rates(options.rounds, options.seconds), "lamp": lamp(options.seeds)}
-        )
-    )
+    print(write("memory", {"rates": rates(options.rounds, options.seconds), "lamp": lamp(options.seeds)}))
 
 
 if __name__ == "__main__":

@@ -7,28 +7,28 @@ of units drawn at random, a unit being one step of 16 games. `sequential` keeps 
 PufferLib's `[segments, horizon]` as tiles of 16 games come: there a segment is one game's. It is no setting, so this
 file has the learner. `segments, priorities` has both.
 
-A run plays and learns in turn in this process, on `--threads` threads, without league and guards. Its seconds are those
-of play and update; the policy is judged after every second update, off the clock: on the Ball Drill by 512 matches
-against the chaser, of which 80 % of the decided ones must be won, and again; on Approach by 500 episodes, of which 98 %
-must end with a touch. Variants run in turn, seed by seed. A variant is kept if it takes fewer seconds on both drills by
-more than the seeds differ (stated before measuring).
+A run plays and learns in turn in this process, on `--threads` threads, without league and guards, and so without
+earlier versions as opponents. Its seconds are those of play and update; the policy is judged after every second update,
+off the clock: on the Ball Drill by 512 matches against the chaser, of which 80 % of the decided ones must be won, and
+again; on Approach by 500 episodes, of which 98 % must end with a touch. Variants run in turn, seed by seed. A variant
+is kept if it takes fewer seconds on both drills by more than the seeds differ (stated before measuring).
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.contract.settings import of_drill
+from dshq_widget.contract.settings import POOL, of_drill, without_opponents
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.games import OwnGames
@@ -72,7 +72,7 @@ def until_skilled(name: str, variant: str, seed: int, threads: int, every: int, 
     """One run, ended by the skill or after `limit` seconds of play and update."""
     in_segments, settings = VARIANTS[variant]
     drill = compiled(name)
-    config = of_drill(drill.spec).replace({"seed": seed, **settings})
+    config = without_opponents(of_drill(drill.spec).replace({"seed": seed, **settings}), [POOL])
     spec = PolicySpec.for_config(drill.spec, config)
     ppo = (SegmentPPO if in_segments else FusedPPO)(spec, seed=seed, threads=threads)
     if isinstance(ppo, SegmentPPO):
@@ -116,7 +116,7 @@ def summary(rows: list[dict[str, Any]], drills: list[str], variants: list[str]) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--drills", nargs="*", choices=tuple(SKILLS), default=list(SKILLS))
     parser.add_argument("--variants", nargs="*", choices=tuple(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=2, help="updates from one judgement to the next")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds after which a run is given up")
     options = parser.parse_args()
-    machine, rows = describe(), []
+    rows: list[dict[str, Any]] = []
     for name in options.drills:
         until_skilled(name, "random", 99, options.threads, 1, 0.1)  # compiles what is not cached yet
         for seed in options.seeds:
@@ -136,7 +136,7 @@ def main() -> None:
                     f"agent steps{'' if row['skilled'] else ', NOT REACHED'}",
                     flush=True,
                 )
-    result = {"machine": machine, "skills": SKILLS, "threads": options.threads, "limit": options.limit, "rows": rows}
+    result = {"skills": SKILLS, "threads": options.threads, "limit": options.limit, "rows": rows}
     print(write("minibatches", {**result, "summary": summary(rows, options.drills, options.variants)}))
 
 

@@ -16,7 +16,6 @@ within 2 s of the click, a file of at most 1.5 MB, frames/s of the match as with
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -28,7 +27,8 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget import DrillWidget
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
@@ -85,11 +85,11 @@ class Exported:
             seen.append(self.metric("fps"))
         return statistics.median(seen)
 
-    def reached(self, name: str, wanted: float) -> tuple[float, float]:
-        """Seconds since the page was opened and since Train until a metric is there; infinite if it takes too long."""
+    def reached(self, name: str, wanted: float) -> tuple[float | None, float | None]:
+        """Seconds since the page was opened and since Train until a metric is there; None if it takes too long."""
         while self.metric(name) < wanted:
             if time.monotonic() - self.clicked > PATIENCE:
-                return float("inf"), float("inf")
+                return None, None
             self.page.wait_for_timeout(50)
         now = time.monotonic()
         return now - self.opened, now - self.clicked
@@ -149,7 +149,7 @@ def rates(folder: Path) -> dict[str, Any]:
     return found
 
 
-def skill(folder: Path) -> list[dict[str, float]]:
+def skill(folder: Path) -> list[dict[str, float | None]]:
     rows = []
     for seed in SEEDS:
         with chromium(False) as browser:
@@ -162,7 +162,7 @@ def skill(folder: Path) -> list[dict[str, float]]:
     return rows
 
 
-def cartpole(folder: Path) -> list[dict[str, float]]:
+def cartpole(folder: Path) -> list[dict[str, float | None]]:
     rows = []
     for seed in SEEDS:
         with chromium(False) as browser:
@@ -192,12 +192,12 @@ def memory(folder: Path, minutes: float) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", choices=("rate", "skill", "cartpole", "memory"), action="append")
     parser.add_argument("--minutes", type=float, default=10)
     arguments = parser.parse_args()
     parts = arguments.part or ["rate", "skill", "cartpole", "memory"]
-    result: dict[str, object] = {"machine": describe()}
+    result: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if "rate" in parts:

@@ -7,11 +7,11 @@ return over `reward_scale`, which the potentials change by 2 % at most in Paddle
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from benchmarks.frames_env import DRILLS, FramesEnv
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.training.trainer import Trainer
 
 
@@ -32,7 +32,7 @@ def curve(drill: str, seconds: float, key: str, scale: float, seed: int) -> list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--drill", choices=DRILLS, default="paddleball")
     parser.add_argument("--seconds", type=float, default=900.0, help="on frames (default 900)")
     parser.add_argument("--on-state", type=float, default=30.0, help="seconds on the observations (default 30)")
@@ -40,7 +40,7 @@ def main() -> None:
     options = parser.parse_args()
     env = FramesEnv(options.drill)
     scale, repeat = (float(env.how.get(key, 1)) for key in ("reward_scale", "repeat"))
-    result: dict[str, Any] = {"machine": describe(), "drill": options.drill, "decisions_per_step": repeat}
+    result: dict[str, Any] = {"drill": options.drill, "decisions_per_step": repeat}
     result["on_state"] = curve(options.drill, options.on_state, "evaluated_return", 1.0, options.seed)
     name = f"gym:benchmarks.frames_env:{options.drill.capitalize()}-v0"
     result["on_frames"] = curve(name, options.seconds, "return_mean", scale, options.seed)

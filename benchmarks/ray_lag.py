@@ -11,14 +11,14 @@ are alike; at 64 V-trace needs fewer steps.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.algorithms.ppo.learners import learners
@@ -123,7 +123,7 @@ def learn(name: str, lag: int, vtrace: bool, seed: int, most: int) -> dict[str, 
 
 def main() -> None:
     """Measure and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--drills", nargs="+", default=DRILLS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--agent-steps", type=int, default=3_000_000)
@@ -141,7 +141,7 @@ def main() -> None:
                 print(
                     f"{name:10} lag {lag:2} {correction:6} {solved}/{len(runs)} solved, median {median:>10,.0f} steps"
                 )
-    print(write("ray_lag", {"machine": describe(), "most_agent_steps": options.agent_steps, "rows": rows}))
+    print(write("ray_lag", {"most_agent_steps": options.agent_steps, "rows": rows}))
 
 
 if __name__ == "__main__":

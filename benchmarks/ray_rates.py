@@ -19,7 +19,6 @@ All but B is measured here; B is a figure of the network that is assumed, 1.25e9
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -33,7 +32,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import NodePlayer, Order
 from dshq_widget.contract.settings import of_drill
@@ -130,12 +130,12 @@ def model(sizes: dict[str, float], update_seconds: float, nodes: int) -> dict[st
 
 def main() -> None:
     """Measure and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--drill", default="ball")
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    machine, rows = describe(), []
+    rows: list[dict[str, Any]] = []
     for _ in range(options.rounds):
         rows.append({"nodes": 0, **train(options.drill, options.seconds, ["--workers", "0"])})
         for nodes in NODES:
@@ -149,7 +149,6 @@ def main() -> None:
     update_seconds = statistics.median(row["update_ms"] for row in rows if row["nodes"] == 0) / 1000
     modelled = [model(sizes, update_seconds, nodes) for nodes in (*NODES, *MODELLED)]
     result = {
-        "machine": machine,
         "drill": options.drill,
         "network_bytes_per_second_assumed": NETWORK_BYTES,
         "formula": "S * min(N / t_p, 1 / (t_c + t_u), B / C, B / W)",

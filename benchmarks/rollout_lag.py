@@ -9,7 +9,6 @@ factor of the steps says how many times as fast rollout processes must be to pay
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 from collections import deque
@@ -18,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.contract.settings import TrainConfig, of_drill
@@ -125,7 +125,7 @@ def _skilled(evaluator: Evaluator) -> bool:
 
 def main() -> None:
     """Measure and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--drills", nargs="+", default=list(DRILLS))
     parser.add_argument("--lags", nargs="+", type=int, default=LAGS)
     parser.add_argument("--seeds", type=int, default=3)
@@ -146,7 +146,7 @@ def main() -> None:
             f"{name:10} lag {lag} {how} {skilled}/{len(runs)} skilled, median {median:>12,.0f} steps, last {last}",
             flush=True,
         )
-    result = {"machine": describe(), "most_agent_steps": DRILLS, "hyper": hyper, "rows": rows}
+    result = {"most_agent_steps": DRILLS, "hyper": hyper, "rows": rows}
     print(write("rollout_lag" + f"_{options.label}" * bool(options.label), result))
 
 

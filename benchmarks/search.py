@@ -14,9 +14,7 @@ learning  SPO beside PPO at equal environment steps: decisions of the real games
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of, said
 from dshq_kernels.network import mlp
 from dshq_kernels.search.searcher import Search, how
 from dshq_kernels.simd import vector
@@ -134,12 +133,11 @@ print(json.dumps(rounds * n * simulations / (time.perf_counter() - begin)))
 def of_mctx(python: str, seconds: float, roots: int = 64) -> float:
     """Simulations per second of Jumanji and mctx on one core."""
     command = ["taskset", "-c", "0", python, "-c", MCTX.format(roots=roots, seconds=seconds)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(json.loads(run.stdout.splitlines()[-1]))
+    return float(said(command))
 
 
 def measure_speed(seconds: float, rounds: int, python: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"machine": describe(), "seconds": seconds, "rounds": []}
+    found: dict[str, Any] = {"seconds": seconds, "rounds": []}
     for _ in range(rounds):
         row: dict[str, Any] = {name: speed(name, seconds) for name in ("ball", "cartpole", "maze", "binpack")}
         row["maze_dense"] = speed("maze", seconds, layers=(301, 64, 64, 6))
@@ -163,7 +161,7 @@ def trained(name: str, seed: int, seconds: float, folder: Path) -> Path:
 
 
 def measure_gain(seconds: float, matches: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"machine": describe(), "matches": matches, "ball": {}, "alone": {}}
+    found: dict[str, Any] = {"matches": matches, "ball": {}, "alone": {}}
     ball = compiled("ball")
     for rung in ("bronze", "silver", "gold"):
         name = f"ball:{rung}"
@@ -255,7 +253,7 @@ def curve(name: str, algorithm: str, seed: int, total: int) -> list[dict[str, An
 
 
 def measure_learning(names: list[str], seeds: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"machine": describe(), "episodes": EPISODES, "runs": {}}
+    found: dict[str, Any] = {"episodes": EPISODES, "runs": {}}
     for name in names:
         for seed in range(seeds):
             for algorithm in RUNS:
@@ -288,7 +286,7 @@ def draw(found: dict[str, Any], names: list[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--only", nargs="+", choices=("speed", "gain", "learning"), default=["speed", "gain", "learning"]
     )

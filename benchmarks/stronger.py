@@ -9,7 +9,6 @@ and against the chaser nobody is below .95 of the best so far.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.training.any_drill import compiled, with_rules
@@ -47,10 +47,7 @@ def versions(seed: int, marks: Sequence[float], hyper: dict[str, Any]) -> Iterat
 def points(drill: CompiledDrill, one: PolicyVersion, other: Any) -> dict[str, float]:
     """Points per match, and the share of matches that end with a goal."""
     result = evaluate(drill, network(one.layers, one.activation, one.weights), other, MATCHES, seed=11)
-    return {
-        "points": (result["wins"] + result["draws"] / 2) / MATCHES,
-        "decided": 1 - result["draws"] / MATCHES,
-    }
+    return {"points": result["points"], "decided": 1 - result["draws"] / MATCHES}
 
 
 def compare(drill: CompiledDrill, found: Sequence[PolicyVersion]) -> dict[str, Any]:
@@ -76,7 +73,7 @@ def compare(drill: CompiledDrill, found: Sequence[PolicyVersion]) -> dict[str, A
 
 def main() -> None:
     """Train, compare, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--marks", nargs="+", type=float, default=MARKS, help="agent steps")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings instead of the defaults")
@@ -101,7 +98,7 @@ def main() -> None:
                 f"  against the one before; {worst:.3f} against any; {share:.3f} of its best against the chaser",
                 flush=True,
             )
-            write(name, {"machine": describe(), "hyper": hyper, "runs": list(runs.values())})  # a long run may be ended
+            write(name, {"hyper": hyper, "runs": list(runs.values())})  # a long run may be ended
 
 
 if __name__ == "__main__":

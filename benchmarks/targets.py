@@ -7,11 +7,11 @@ The median over the seeds belongs into `STEPS` of dshq_widget/policy/ladder.py.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.policy import ladder
 from dshq_widget.training.trainer import Trainer
 
@@ -35,7 +35,7 @@ def run(seed: int, steps: float) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--steps", type=float, default=120e6)
     options = parser.parse_args()
@@ -43,7 +43,7 @@ def main() -> None:
     for seed in options.seeds:
         runs.append(run(seed, options.steps))
         print(json.dumps(runs[-1]), flush=True)
-    write("targets", {"machine": describe(), "runs": runs})
+    write("targets", {"runs": runs})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 import uuid
@@ -24,7 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of, said
 
 NO_CHASER = {"opponents": "self=.6,pool=.25,random=.15", "collapse_guard": False}
 """The guard looks at matches with the chaser: without it the chaser is never met before it is the judge."""
@@ -102,12 +102,7 @@ def run(setting: str, seed: int, pause: float) -> dict[str, Any]:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
 
         began = time.time()
-        done = subprocess.run(
-            [*command, "--pause", str(pause)], capture_output=True, text=True, check=False, preexec_fn=join
-        )
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        found: dict[str, Any] = said([*command, "--pause", str(pause)], preexec_fn=join)
     for look in found["looks"]:
         look["seconds"] = look.pop("clock") - began
     last = found["looks"][-1]
@@ -115,7 +110,7 @@ def run(setting: str, seed: int, pause: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2, 3, 4])
     parser.add_argument("--settings", nargs="*", choices=tuple(SETTINGS), default=list(SETTINGS), metavar="NAME")
     parser.add_argument("--pause", type=float, default=0.5, help="seconds between two looks")
@@ -124,7 +119,7 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(until_skilled(SETTINGS[arguments.one]["hyper"], arguments.seeds[0], arguments.pause)))
         return
-    machine, rows, summary = describe(), [], []
+    rows, summary = [], []
     run("defaults", 99, arguments.pause)  # compiles what is not cached yet
     for setting in arguments.settings:
         found = []
@@ -148,7 +143,7 @@ def main() -> None:
         )
         print(json.dumps(summary[-1]), flush=True)
         rows += found
-    write("time_to_skill", {"machine": machine, "matches": MATCHES, "skill": SKILL, "summary": summary, "rows": rows})
+    write("time_to_skill", {"matches": MATCHES, "skill": SKILL, "summary": summary, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ is one, `--device cpu` measures the processor there, too; Triton needs a GPU (it
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import statistics
 import time
@@ -16,7 +15,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from dshq_widget.pixels import packing, unpackers
 
 FRAMES = {"cpu": 1024, "cuda": 65_536}
@@ -67,15 +67,14 @@ def rates(act: Callable[[], Any], nbytes: int, device: str, rounds: int) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     here = "cuda" if torch.cuda.is_available() else "cpu"
     parser.add_argument("--device", choices=("cpu", "cuda"), default=here)
     parser.add_argument("--frames", type=int, help="packed frames at once")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    machine = describe()
     found = measure(options.device, options.frames or FRAMES[options.device])
-    print(write("unpackers", {"machine": machine, **found}))
+    print(write("unpackers", found))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What watching costs training, and how even the frames are: a real JupyterLab in a headless Chromium.
 
-    python -m benchmarks.watching [--rounds 3] [--seconds 10] [--renderers auto webgpu canvas2d] [--out FILE]
+    python -m benchmarks.watching [--rounds 3] [--seconds 10] [--renderers auto webgpu canvas2d]
 
 One kernel trains the Ball Drill with the defaults. In each round and for each renderer the match is watched, paused and
 scrolled away in turn, `seconds` each. Reported: agent steps/s of the learner, frames/s, ticks/s, and the time within
@@ -8,7 +8,6 @@ which 95 of 100 frames came after the one before. Where nothing but software dra
 screen, `webgpu` is what a page did before it measured anything.
 """
 
-import argparse
 import json
 import statistics
 import tempfile
@@ -17,7 +16,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.machine import describe
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 
@@ -28,7 +28,6 @@ CELLS = (
 WARM = 20.0  # seconds of training before the first round
 SETTLE = 4.0  # seconds after a change, before anything is counted
 PATIENCE = 300
-RESULTS = Path(__file__).parent / "results"
 WAYS = ("watched", "paused", "scrolled away")
 
 
@@ -44,27 +43,27 @@ def look(notebook: NotebookPage, widget: WidgetPage, way: str, seconds: float) -
     widget.page.locator(target).first.evaluate("place => place.scrollIntoView({block: 'center'})")
     time.sleep(SETTLE)
     before, start = steps(notebook)
-    frames, paces, tick, begin = [], [], 0.0, time.monotonic()
+    seen: dict[str, float] = {}
     if way == "watched":
-        tick = widget.number("tick")
+        frames, paces, tick, begin = [], [], widget.number("tick"), time.monotonic()
         while time.monotonic() - begin < seconds:
             widget.page.wait_for_timeout(1000)
             frames.append(widget.number("fps"))
             paces.append(widget.number("frame-ms"))
-        tick = (widget.number("tick") - tick) / (time.monotonic() - begin)
+        ticks = widget.number("tick") - tick
+        seen = {"ticks_per_second": ticks / (time.monotonic() - begin)}
+        seen |= {"frames_per_second": statistics.median(frames), "frame_ms_95": statistics.median(paces)}
     else:
         time.sleep(seconds)
     after, end = steps(notebook)
-    seen = {"frames_per_second": statistics.median(frames), "frame_ms_95": statistics.median(paces)} if frames else {}
-    return {"agent_steps_per_second": (after - before) / (end - start), **seen, "ticks_per_second": tick}
+    return {"agent_steps_per_second": (after - before) / (end - start), **seen}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--renderers", nargs="*", default=["auto", "webgpu", "canvas2d"])
-    parser.add_argument("--out", type=Path, default=RESULTS / f"watching-{time.strftime('%Y-%m-%d')}.json")
     options = parser.parse_args()
     rounds: list[dict[str, dict[str, dict[str, float]]]] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -95,9 +94,8 @@ def main() -> None:
         )
         for renderer in options.renderers
     }
-    report = {"machine": describe(), "rounds": rounds, "share of the unwatched rate": share}
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(share))
+    print(write("watching", {"rounds": rounds, "share of the unwatched rate": share}))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """How fast the widget is where a person meets it: a real JupyterLab in a headless Chromium with software WebGPU.
 
-    python -m benchmarks.widget [--seconds 10] [--out FILE]
+    python -m benchmarks.widget [--seconds 10]
 
 Two runs, each with a kernel of its own: cold, with every cache of compiled code in an empty folder, then warm. Each
 reports the seconds from running the cell until the match is visible, frames/s and ticks/s while it only plays and
 while it trains, and the seconds from pressing Train until the first new version is in the match.
 """
 
-import argparse
 import json
 import statistics
 import tempfile
@@ -16,13 +15,13 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.machine import describe
+from benchmarks.machine import write
+from benchmarks.running import parser_of
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 PATIENCE = 300  # seconds
-RESULTS = Path(__file__).parent / "results"
 
 
 def watch(widget: WidgetPage, seconds: float) -> dict[str, float]:
@@ -75,19 +74,17 @@ def measure(browser: Browser, home: Path, caches: Path, seconds: float) -> dict[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="how long to watch each of playing and training")
-    parser.add_argument("--out", type=Path, default=RESULTS / f"widget-{time.strftime('%Y-%m-%d')}.json")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = launch_chromium(playwright)
         root = Path(folder)
         runs = {name: measure(browser, root / name, root / "caches", arguments.seconds) for name in ("cold", "warm")}
-        report = {"machine": describe() | {"chromium": browser.version}, **runs}
+        report = {"chromium": browser.version, **runs}
         browser.close()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(report, indent=2) + "\n")
     print(json.dumps(report, indent=2))
+    print(write("widget", report))
 
 
 if __name__ == "__main__":

@@ -24,15 +24,15 @@ PureJaxRL with networks of the same size.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.machine import describe, write
+from benchmarks.machine import write
 from benchmarks.peers.library import LIBRARIES, OURS, Peer, find, rate_of
-from benchmarks.peers.running import ScriptError, spread
+from benchmarks.peers.running import ScriptError
+from benchmarks.running import parser_of, spread
 
 
 def training_rates(peers: Sequence[Peer], rounds: int, seconds: float) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ def show(row: dict[str, Any], figure: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--python", help="an interpreter with the libraries")
     parser.add_argument("--python-of", action="append", default=[], metavar="NAME=PATH", help="of one of them")
     for library in LIBRARIES:
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which 475 is given up")
     options = parser.parse_args()
-    machine, ours = describe(), Peer(OURS, sys.executable, None)
+    ours = Peer(OURS, sys.executable, None)
     candidates, left_out = find(options)
     peers, versions = [], {}
     for peer in candidates:
@@ -189,7 +189,7 @@ def main() -> None:
         "solve": lambda: times_to_skill(learners, options.seeds, options.limit),
     }
     versions = {"ours": ours.versions(), **versions}
-    result: dict[str, Any] = {"machine": machine, "peers": versions, "left_out": left_out, "rows": []}
+    result: dict[str, Any] = {"peers": versions, "left_out": left_out, "rows": []}
     for what, part in parts.items():
         if what in options.what:
             result["rows"] += part()

@@ -1,20 +1,19 @@
-"""Runs a script in another interpreter, watches the memory of its processes, and compares figures of runs in turn."""
+"""Runs a script in another interpreter and watches the memory of its processes."""
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from benchmarks.peers.progress import STARTED
+from benchmarks.running import hold_to_one_core
 
 ROOT = Path(__file__).parents[2]
 LOOKS = 0.1
@@ -43,9 +42,6 @@ def run(python: str, *arguments: str, one_core: bool = False) -> dict[str, Any]:
     """
     paths = os.pathsep.join((str(ROOT), str(ROOT / "kernels")))
 
-    def bind() -> None:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryFile("w+") as out,
@@ -59,7 +55,7 @@ def run(python: str, *arguments: str, one_core: bool = False) -> dict[str, Any]:
                 env={**os.environ, "PYTHONPATH": paths, STARTED: str(time.time())},
                 stdout=out,
                 stderr=err,
-                preexec_fn=bind if one_core else None,
+                preexec_fn=hold_to_one_core if one_core else None,
             )
         except OSError as error:
             raise ScriptError(f"{python} cannot be started: {error.strerror}") from None
@@ -81,26 +77,3 @@ def run(python: str, *arguments: str, one_core: bool = False) -> dict[str, Any]:
     if not isinstance(found, dict):
         found = {"value": found}
     return {**found, "megabytes": most, "wall_seconds": wall}
-
-
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Least, median and largest of some rounds, and the rounds."""
-    return {"min": min(values), "median": statistics.median(values), "max": max(values), "rounds": list(values)}
-
-
-def measure(python: str, code: str) -> float:
-    """The number that a program prints last."""
-    return float(run(python, "-c", code)["value"])
-
-
-def compare(name: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> dict[str, Any]:
-    """Ours and theirs in turn: `spread` of each, and `ratio_of_medians`, ours over theirs."""
-    pairs = [(ours(), theirs()) for _ in range(rounds)]
-    row: dict[str, Any] = {"what": name}
-    row |= {who: spread(values) for who, values in zip(("ours", "theirs"), zip(*pairs, strict=True), strict=True)}
-    ratio = row["ours"]["median"] / row["theirs"]["median"]
-    print(
-        f"{name:62} ours {row['ours']['median']:>14,.0f}  theirs {row['theirs']['median']:>12,.0f}  x{ratio:,.0f}",
-        flush=True,
-    )
-    return row | {"ratio_of_medians": ratio}

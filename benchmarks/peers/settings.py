@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from benchmarks.running import parser_of
+
 TARGET, EPISODES = 475.0, 100
 """Gymnasium's `reward_threshold` of CartPole-v1, and the number of episodes that it is a mean of."""
 FOREVER = 10**9
@@ -33,7 +35,7 @@ OWN, SAME, TUNED = "own", "equal", "tuned"
 
 def arguments(description: str | None) -> argparse.Namespace:
     """What the comparison asks of a library's script."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(description)
     parser.add_argument("what", choices=("rate", "solve", "steps"), help="training, until 475, or games alone")
     parser.add_argument("--settings", choices=(OWN, SAME, TUNED), default=OWN)
     parser.add_argument("--seed", type=int, default=0)

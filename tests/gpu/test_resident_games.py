@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from benchmarks.gpu import Run
 from dshq_kernels.play.loops import AGENT_STEPS
 from dshq_widget.algorithms.ppo import drill_run
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
-from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract.settings import POOL, TrainConfig, of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.learning import run as runs
@@ -123,3 +124,13 @@ def test_validation_reads_a_rollout_on_the_device():
     finding = Validator(learner).compare(learner, batch.samples, batch.units, Hyper(minibatch_size=256), (1, 2))
     assert finding.first is None and finding.largest_relative < 1e-4
     assert batch.samples.mean_return(batch.units) == pytest.approx(float(batch.samples.returns.mean()))
+
+
+def test_the_benchmark_plays_without_earlier_versions():
+    """It has no league, and so nobody who keeps them."""
+    drill = compile_drill(drills["ball"])
+    config = of_drill(drill.spec).replace(SMALL)
+    assert POOL in config.opponents
+    run = Run(drill, config, "resident", "cpu")
+    run.update()
+    assert run.done >= 8 * 64 and run.config.opponents.keys() == config.opponents.keys() - {POOL}

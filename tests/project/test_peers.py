@@ -14,8 +14,9 @@ from benchmarks.peers import judge
 from benchmarks.peers.__main__ import game_rates, ratio, reached, times_to_skill, training_rates
 from benchmarks.peers.library import LIBRARIES, OURS, Peer, find
 from benchmarks.peers.progress import Progress
-from benchmarks.peers.running import ScriptError, run, spread
+from benchmarks.peers.running import ScriptError, run
 from benchmarks.peers.settings import EQUAL
+from benchmarks.running import spread
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
