@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import get
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy import ladder
 from dshq_widget.policy.evaluate import evaluate, opponent
 from dshq_widget.training.trainer import Trainer
+from tools.markdown import table
 
 SEED = 7
 BUDGETS = {"bronze": 4_000_000, "silver": 12_000_000, "gold": 60_000_000}
@@ -40,21 +41,17 @@ def train(rung: str, steps: int) -> Path:
         return path
 
 
-def table() -> list[str]:
-    """The matches of every rung against the chaser and against the rungs below it, as rows of Markdown."""
-    drill = compile_drill(get("ball"))  # type: ignore[arg-type]
+def matches() -> Iterator[tuple[str, ...]]:
+    """Every rung against the chaser and against the rungs below it."""
+    drill = compiled("ball")
     names = ["chaser", *ladder.RUNGS]
-    rows = ["| match | won | drawn | lost | of decided matches |", "|---|---|---|---|---|"]
     for below, above in sorted(itertools.combinations(names, 2), key=lambda pair: names.index(pair[1])):
         one, other = (
             opponent(name if name == "chaser" else str(ladder.path("ball", name)), drill) for name in (above, below)
         )
         found = evaluate(drill, one, other, MATCHES)
-        rows.append(
-            f"| {above} against {below} | {found['wins']} | {found['draws']} | {found['losses']} | "
-            f"{found['win_rate']:.1%} |"
-        )
-    return rows
+        counts = (str(found[key]) for key in ("wins", "draws", "losses"))
+        yield f"{above} against {below}", *counts, f"{100 * found['win_rate']:.1f} %"
 
 
 def main() -> None:
@@ -63,7 +60,7 @@ def main() -> None:
     if not parser.parse_args().matches_only:
         for rung, steps in BUDGETS.items():
             train(rung, steps)
-    print("\n".join(table()))
+    print(table(("match", "won", "drawn", "lost", "of decided matches"), matches()))
 
 
 if __name__ == "__main__":
