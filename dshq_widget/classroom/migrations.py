@@ -33,7 +33,26 @@ def _mark_instructors(db: sql.Connection) -> None:
     db.execute(text(f"UPDATE entries SET instructor = TRUE WHERE submission_id IN ({theirs})"))
 
 
-MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced, _mark_instructors)
+def _number_matches_once(db: sql.Connection) -> None:
+    """SQLite gave the numbers of matches whose entry was withdrawn to later ones. Only a new table keeps them."""
+    if db.dialect.name != "sqlite":
+        return
+    of = {"round_id": "rounds", "first_id": "entries", "second_id": "entries"}
+    linked = ", ".join(f"{column} INTEGER NOT NULL REFERENCES {table} (id)" for column, table in of.items())
+    counts = "block INTEGER NOT NULL, played BOOLEAN NOT NULL, wins INTEGER, draws INTEGER, losses INTEGER, replay BLOB"
+    once = "UNIQUE (round_id, first_id, second_id, block)"
+    for step in (
+        f"CREATE TABLE renumbered (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, {linked}, {counts}, {once})",
+        "INSERT INTO renumbered SELECT id, round_id, first_id, second_id, block, played, wins, draws, losses, replay "
+        "FROM matches",
+        "DROP TABLE matches",
+        "ALTER TABLE renumbered RENAME TO matches",
+        "CREATE INDEX ix_matches_played ON matches (played)",
+    ):
+        db.execute(text(step))
+
+
+MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced, _mark_instructors, _number_matches_once)
 SCHEMA = len(MIGRATIONS)
 """Of the tables in tables.py."""
 

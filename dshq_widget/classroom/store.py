@@ -362,8 +362,8 @@ class Store:
         values = dataclasses.asdict(outcome)
         with self.engine.begin() as db:
             self._round(db, job.round.id, lock=True)
-            mine = matches.c.id == job.id, matches.c.round_id == job.round.id  # SQLite gives numbers away again
-            if db.execute(matches.update().where(*mine, ~matches.c.played).values(**values, played=True)).rowcount == 0:
+            mine = matches.c.id == job.id, ~matches.c.played
+            if db.execute(matches.update().where(*mine).values(**values, played=True)).rowcount == 0:
                 return False
             left = select(func.count()).where(matches.c.round_id == job.round.id, ~matches.c.played)
             if db.scalar(left) == 0:

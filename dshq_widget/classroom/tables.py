@@ -75,4 +75,5 @@ matches = sql.Table(
     Column("losses", sql.Integer),
     Column("replay", sql.LargeBinary),  # of one game: JSON as gzip
     UniqueConstraint("round_id", "first_id", "second_id", "block"),
+    sqlite_autoincrement=True,  # a number is an address, and for one match alone, also after an entry was withdrawn
 )

@@ -398,7 +398,7 @@ def test_the_database_is_its_owners_alone_and_has_a_schema(tmp_path):
     with store.engine.begin() as db:
         db.execute(settings.update().where(settings.c.key == "schema").values(value="99"))
     store.close_connections()
-    with pytest.raises(LeagueError, match="schema 2 at most, got one of 99, which a newer release made"):
+    with pytest.raises(LeagueError, match="schema 3 at most, got one of 99, which a newer release made"):
         Store(f"sqlite:///{path}")
 
 

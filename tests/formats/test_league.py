@@ -9,9 +9,12 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+import sqlalchemy as sql
+
 from dshq_widget.classroom import rounds, verify_replay
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import FINISHED, OPEN, Anchor, Store
+from dshq_widget.classroom.tables import metadata
 from dshq_widget.cli import main
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.policy.evaluate import opponent
@@ -66,6 +69,28 @@ def test_a_leagues_database(release: str, tmp_path: Path):
     store.close_connections()
 
 
+@released
+def test_a_database_of_a_release_has_the_tables_of_a_new_one(release: str, tmp_path: Path):
+    """Also the numbers: one of a match that is gone is given to no other."""
+    found = []
+    for url in (database(release, tmp_path / "league.db"), f"sqlite:///{tmp_path}/new.db"):
+        store = Store(url)
+        with store.engine.connect() as db:
+            look, tables = sql.inspect(db), sorted(metadata.tables)
+            shapes = {
+                name: [
+                    sorted((one["name"], str(one["type"]), one["nullable"]) for one in look.get_columns(name)),
+                    *(sorted(map(str, one)) for one in (look.get_foreign_keys(name), look.get_indexes(name))),
+                    sorted(str(one["column_names"]) for one in look.get_unique_constraints(name)),
+                ]
+                for name in tables
+            }
+            numbered = db.exec_driver_sql("SELECT name FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'").all()
+        found.append((shapes, numbered))
+        store.close_connections()
+    assert found[0] == found[1] and found[0][1] == [("matches",)]
+
+
 def test_a_match_of_a_newer_release(tmp_path: Path):
     match = json.loads((HERE / RELEASES[-1] / "match.json").read_text()) | {"format": "2"}
     (tmp_path / "match.json").write_text(json.dumps(match))
@@ -80,7 +105,7 @@ def test_a_database_of_a_newer_release(tmp_path: Path):
         db.execute("DROP TABLE matches")  # whatever that release keeps instead
     db.close()
     content = (tmp_path / "league.db").read_bytes()
-    with pytest.raises(LeagueError, match="schema 2 at most, got one of 99, which a newer release made"):
+    with pytest.raises(LeagueError, match="schema 3 at most, got one of 99, which a newer release made"):
         Store(url)
     with sqlite3.connect(tmp_path / "league.db") as db:
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'matches'").fetchone() == (0,)
