@@ -258,7 +258,8 @@ class Student(Page):
             history, entered, all_rounds = self.store.history(name), self.store.entered(name), self.store.rounds()
         standing = {}
         newest = {row.round_id: row for row in reversed(history)}  # only that one could be withdrawn
-        withdrawn = {row.id for row in newest.values() if row.state != OPEN and row.round_id not in entered}
+        gone = [row for row in newest.values() if row.state != OPEN and row.round_id not in entered]
+        withdrawn = {(row.round_id, row.id) for row in gone}
         mine = name == self.current_user.name
         waiting = {row.id for row in newest.values() if row.state == OPEN and mine}
         for found in all_rounds:

@@ -467,15 +467,17 @@ class Store:
 
     def history(self, name: str) -> list[Any]:
         """An account's newest submissions, the last one first, without their bytes but with the round's title and
-        state; `MOST_SHOWN` at most.
+        state. One that plays in rounds that were played again stands there for each of these, too. `MOST_SHOWN` rows.
         """
         with self._read() as db:
-            columns = [column for column in submissions.c if column.name != "content"]
-            query = select(*columns, rounds.c.title, rounds.c.state).select_from(
-                submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id)
-            )
-            newest = query.where(accounts.c.name == name).order_by(submissions.c.id.desc())
-            return list(db.execute(newest.limit(MOST_SHOWN)))
+            columns = [column for column in submissions.c if column.name not in ("content", "round_id")]
+            row = select(*columns, rounds.c.id.label("round_id"), rounds.c.title, rounds.c.state)
+            sent = row.select_from(submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id))
+            entered = entries.join(submissions, submissions.c.id == entries.c.submission_id)
+            again = row.select_from(entered.join(rounds, rounds.c.id == entries.c.round_id))
+            again = again.where(entries.c.name == name, entries.c.round_id != submissions.c.round_id)
+            both = sql.union_all(sent.where(accounts.c.name == name), again).subquery().c
+            return list(db.execute(select(*both).order_by(both.id.desc(), both.round_id.desc()).limit(MOST_SHOWN)))
 
 
 def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:

@@ -304,6 +304,28 @@ def test_an_instructors_policy_is_shown_and_marked_and_takes_no_rank(service: Se
     assert "prof" not in prof.ask("GET", f"/round/{number}.csv")[2]
 
 
+def test_a_students_page_has_the_rounds_that_were_played_again(service: Service, store: Store):
+    """Nothing is sent to such a round. Who was withdrawn from the first one still plays in the second."""
+    number = open_round(store, blocks=1)
+    people = {name: Person(service.port).log_in(store.issue_token(name)) for name in ("ada", "bob")}
+    for name in people:
+        store.submit(number, name, 1, 1, name, b"")
+    store.close_round(number, rounds.anchors_of("ball", []))
+    again = store.rerun(number)
+    store.withdraw(number, "bob")
+
+    def told(name: str) -> list[tuple[str, str]]:
+        page, row = people[name].get("/student"), r'<a href="/round/(\d+)">.*?<td>((?:.(?!<td))*)</td></tr>'
+        return [(found, re.sub(r"<.*?>|±.*", "", said).strip()) for found, said in re.findall(row, page, re.S)]
+
+    assert told("ada") == [(str(again), "playing"), (str(number), "playing")]
+    assert told("bob") == [(str(again), "playing"), (str(number), "withdrawn by the instructor")]
+    while (job := store.next_job()) is not None:
+        store.record(job, Outcome(16, 0, 16, b""))
+    assert told("ada") == [(str(again), "1 of 2, Elo 1000"), (str(number), "1 of 1, Elo 1000")]
+    assert told("bob") == [(str(again), "1 of 2, Elo 1000"), (str(number), "withdrawn by the instructor")]
+
+
 def test_a_students_page_asks_the_database_as_often_for_many_rounds_as_for_one(service: Service, store: Store):
     ada, asked = Person(service.port).log_in(store.issue_token("ada")), []
     event.listen(store.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
