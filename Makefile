@@ -39,7 +39,7 @@ torch:
 
 hub:
 	$(TOGETHER) ready-hub
-	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
+	$(BIN)/python -m dshq_widget.classroom.hub.demo $(ARGS)
 
 # pytest comes last, and its closing line is the last one.
 test:

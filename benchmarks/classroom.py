@@ -28,7 +28,7 @@ from jupyter_client.manager import KernelManager
 
 from benchmarks.machine import write
 from benchmarks.running import parser_of
-from dshq_widget.classroom.share import Share
+from dshq_widget.classroom.hub.share import Share
 
 CPU = 0.5
 START_SECONDS = 300.0

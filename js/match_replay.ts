@@ -1,7 +1,7 @@
 /**
  * Replays a published match of the class league: the same rules, renderer and effects as in the widget, with actions from a recording.
  * The match is first replayed without drawing, and the hash of its final state is compared with the published one.
- * `dshq_widget/classroom/pages.py` writes the page, with the recording in it as JSON.
+ * `dshq_widget/classroom/service/pages.py` writes the page, with the recording in it as JSON.
  */
 
 import { type DrillSpec, type FromWorker, type Recording, type RendererKind, SHAPE_FLOATS } from "./contract/protocol";

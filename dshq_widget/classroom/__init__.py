@@ -1,3 +1,5 @@
-"""The class league: students submit policies, the server plays rounds, and everybody can verify the results. The hub of
-`make hub`, and grades.
+"""The class league: students submit policies, the server plays rounds, everybody can verify the results. And grades.
+
+Here are its rounds, its referee and its tables of results; `store.py` is what it remembers (`database` has the tables
+of that), `service` its pages, and `hub` the class of `make hub`.
 """

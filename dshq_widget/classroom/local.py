@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import RefereeThread
-from dshq_widget.classroom.server import INSTRUCTOR, application, listen
+from dshq_widget.classroom.service.server import INSTRUCTOR, application, listen
 from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.notebook import cells
 from dshq_widget.runtime.scratch import Scratch

@@ -22,9 +22,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy import func, select
 
-from dshq_widget.classroom.database import opened
-from dshq_widget.classroom.errors import LeagueError, NoSuchRound
-from dshq_widget.classroom.tables import (
+from dshq_widget.classroom.database.connection import opened
+from dshq_widget.classroom.database.tables import (
     LONGEST_NAME,
     LONGEST_TITLE,
     SECRET_BYTES,
@@ -35,6 +34,7 @@ from dshq_widget.classroom.tables import (
     settings,
     submissions,
 )
+from dshq_widget.classroom.errors import LeagueError, NoSuchRound
 from dshq_widget.contract.finite import finite
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"

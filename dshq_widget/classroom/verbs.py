@@ -143,7 +143,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
     with outputs.extra("classroom"):
         for name in BLAS_THREADS:  # before numpy comes: on small tables its threads wait for one another
             os.environ.setdefault(name, "1")
-        from dshq_widget.classroom.server import serve
+        from dshq_widget.classroom.service.server import serve
 
         serve(options.db, options.port, options.host, options.instructors, options.public_url)
     return None

@@ -50,8 +50,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty database, of either kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/league.db"
+    from dshq_widget.classroom.database.tables import metadata
     from dshq_widget.classroom.store import Store
-    from dshq_widget.classroom.tables import metadata
 
     address = request.getfixturevalue("postgres")
     store = Store(address)

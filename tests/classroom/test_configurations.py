@@ -19,7 +19,7 @@ import yaml
 from tornado.web import HTTPError
 from traitlets.config import Config
 
-from dshq_widget.classroom import demo, demo_course
+from dshq_widget.classroom.hub import demo, demo_course
 from dshq_widget.widget.quota import Rules
 from tools.instructor import assignments
 
@@ -189,7 +189,7 @@ def test_the_leagues_pod(values):
     assert {"JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_API_TOKEN", "JUPYTERHUB_API_URL"} <= names
     port = found["Service"]["spec"]["ports"][0]["port"]
     pytest.importorskip("sqlalchemy")
-    from dshq_widget.classroom import pages
+    from dshq_widget.classroom.service import pages
 
     pod = found["Deployment"]["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] and pod["automountServiceAccountToken"] is False

@@ -21,8 +21,8 @@ pytest.importorskip("nbgrader", reason="pip install 'dshq-widget[instructor]'")
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
-from dshq_widget.classroom import demo
-from dshq_widget.classroom.demo import Hub, HubError
+from dshq_widget.classroom.hub import demo
+from dshq_widget.classroom.hub.demo import Hub, HubError
 from dshq_widget.lessons import LESSONS
 from tests.harness.hub import ask, start
 from tests.harness.notebook_reader import answers

@@ -17,10 +17,10 @@ import pytest
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
-from dshq_widget.classroom import demo
-from dshq_widget.classroom.demo import Hub, HubError
+from dshq_widget.classroom.hub import demo
+from dshq_widget.classroom.hub.demo import Hub, HubError
+from dshq_widget.classroom.hub.share import Share
 from dshq_widget.classroom.rounds import drill_of
-from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
 from tests.harness.hub import SECONDS, ask, start, until
@@ -98,7 +98,7 @@ def test_the_culler_ends_a_server_that_nobody_uses(proxy: None, tmp_path: Path):
 
 
 def test_everybody_has_a_password_of_their_own(hub: Hub):
-    from dshq_widget.classroom.accounts import Accounts
+    from dshq_widget.classroom.hub.accounts import Accounts
 
     accounts = Accounts(passwords=hub.passwords)
 
@@ -132,12 +132,12 @@ def test_only_the_instructor_teaches(hub: Hub):
 
 @pytest.mark.slow
 def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path):
-    command = [sys.executable, "-m", "dshq_widget.classroom.demo", "--port", "0", "--folder", str(tmp_path)]
+    command = [sys.executable, "-m", "dshq_widget.classroom.hub.demo", "--port", "0", "--folder", str(tmp_path)]
     demonstration = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert demonstration.stdout is not None and "JupyterHub with" in demonstration.stdout.readline()
     started = psutil.Process(demonstration.pid).children(recursive=True)
     lines = [" ".join(process.cmdline()) for process in started]
-    for part in ("classroom.parent_watch -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
+    for part in ("hub.parent_watch -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
         assert any(part in line for line in lines), lines
     demonstration.kill()
     demonstration.communicate()
@@ -158,7 +158,7 @@ def test_a_hub_that_hangs_leaves_nothing(proxy: None, tmp_path: Path, monkeypatc
 
 
 def test_without_the_proxy_it_says_what_to_do(monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(demo, "HERE", tmp_path / "a" / "b")
+    monkeypatch.setattr(demo, "HERE", tmp_path / "a" / "b" / "c")
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(HubError, match="npm"):
         Hub(tmp_path)

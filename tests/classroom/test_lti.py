@@ -26,8 +26,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from oauthlib.oauth1 import SIGNATURE_TYPE_BODY, Client
 
-from dshq_widget.classroom import demo
-from dshq_widget.classroom.demo import Hub, HubError
+from dshq_widget.classroom.hub import demo
+from dshq_widget.classroom.hub.demo import Hub, HubError
 
 DOCS = Path(__file__).parents[2] / "docs" / "classroom" / "littlest-jupyterhub"
 KEY, SECRET, CLIENT = "key-of-the-lms", "secret-of-the-lms", "tool-7"

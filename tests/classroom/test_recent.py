@@ -12,7 +12,7 @@ pytest.importorskip("sqlalchemy")
 from sqlalchemy import event
 
 from dshq_widget.classroom import standings
-from dshq_widget.classroom.recent import Recent
+from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.store import FINISHED, PLAYING, Anchor, Outcome, Store
 from tests.harness.class_league import Person, Service, open_round
 

@@ -20,8 +20,8 @@ pytest.importorskip("sqlalchemy")
 from dshq_widget.classroom import rounds, standings, verify_replay
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
+from dshq_widget.classroom.service.upload_checks import Limiter, admit
 from dshq_widget.classroom.store import FINISHED, Store, commitment
-from dshq_widget.classroom.upload_checks import Limiter, admit
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.learning import elo
 from dshq_widget.policy import checkpoint

@@ -20,13 +20,13 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_kernels.network.layers import shapes
-from dshq_widget.classroom import block_player, pages, rounds, standings, verify_replay
+from dshq_widget.classroom import block_player, rounds, standings, verify_replay
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
+from dshq_widget.classroom.database.tables import settings
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
-from dshq_widget.classroom.store import FINISHED, Outcome, Store
-from dshq_widget.classroom.tables import settings
-from dshq_widget.classroom.upload_checks import (
+from dshq_widget.classroom.service import pages
+from dshq_widget.classroom.service.upload_checks import (
     MAX_FLOATS,
     MAX_UPLOAD_BYTES,
     MAX_WORK,
@@ -34,6 +34,7 @@ from dshq_widget.classroom.upload_checks import (
     InFlight,
     admit,
 )
+from dshq_widget.classroom.store import FINISHED, Outcome, Store
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
@@ -566,7 +567,7 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
 
 def test_no_answers_and_no_secrets_are_in_the_students_image():
     """A list of what is allowed: what is not in it stays out."""
-    lines = (pages.HERE.parents[1] / ".dockerignore").read_text().splitlines()
+    lines = (pages.HERE.parents[2] / ".dockerignore").read_text().splitlines()
     rules = [line for line in lines if line and not line.startswith("#")]
     assert rules[0] == "*"
     allowed = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}

@@ -20,13 +20,14 @@ pytest.importorskip("sqlalchemy")
 
 from sqlalchemy import event
 
-from dshq_widget.classroom import round_html, rounds, server
+from dshq_widget.classroom import rounds
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
-from dshq_widget.classroom.server import application
+from dshq_widget.classroom.service import round_html, server
+from dshq_widget.classroom.service.server import application
+from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES
 from dshq_widget.classroom.store import FINISHED, OPEN, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
-from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
 from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import limits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dshq_widget.classroom.share import Share
+from dshq_widget.classroom.hub.share import Share
 from dshq_widget.runtime.budget import cpu_budget
 
 CHILD = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "

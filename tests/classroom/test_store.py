@@ -12,9 +12,9 @@ pytest.importorskip("sqlalchemy")
 
 import sqlalchemy as sql
 
-from dshq_widget.classroom import migrations
 from dshq_widget.classroom import store as stores
-from dshq_widget.classroom.page import Standing
+from dshq_widget.classroom.database import migrations
+from dshq_widget.classroom.service.page import Standing
 from dshq_widget.classroom.store import (
     FINISHED,
     OPEN,

@@ -12,9 +12,9 @@ pytest.importorskip("sqlalchemy")
 import sqlalchemy as sql
 
 from dshq_widget.classroom import rounds, verify_replay
+from dshq_widget.classroom.database.tables import metadata
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import FINISHED, OPEN, Anchor, Store
-from dshq_widget.classroom.tables import metadata
 from dshq_widget.cli import main
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.policy.evaluate import opponent

@@ -13,7 +13,7 @@ import urllib.parse
 import numpy as np
 
 from dshq_widget.classroom.rounds import drill_of
-from dshq_widget.classroom.server import application, listen
+from dshq_widget.classroom.service.server import application, listen
 from dshq_widget.classroom.store import Store
 from dshq_widget.policy import checkpoint
 

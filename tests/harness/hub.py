@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from dshq_widget.classroom.demo import Hub
+from dshq_widget.classroom.hub.demo import Hub
 
 SECONDS = 180
 

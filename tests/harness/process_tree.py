@@ -18,7 +18,7 @@ def processes_of(student: str) -> list[psutil.Process]:
 
 
 def groups_of(student: str) -> list[Path]:
-    """Control groups of somebody's shares, of either version; none where nobody may make one (classroom/share.py)."""
+    """Control groups of somebody's shares, of either version; none where nobody may make one (hub/share.py)."""
     mount = Path("/sys/fs/cgroup")
     return [*mount.glob(f"dshq-{student}-*"), *mount.glob(f"*/dshq-{student}-*")]
 

@@ -22,7 +22,7 @@ SOURCES = [
     *(ROOT / "dshq_widget" / "widget").rglob("*.py"),
     *(ROOT / "dshq_widget" / "algorithms").rglob("*.py"),  # their charts
 ]
-TEMPLATES = ROOT / "dshq_widget" / "classroom" / "templates"
+TEMPLATES = ROOT / "dshq_widget" / "classroom" / "service" / "templates"
 
 ELSEWHERE = {
     "JupyterLab": ("Run All", "File, Save Notebook As, `work/...`", "Save Widget State Automatically"),

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "dshq_widget" / "system"
 HUB = {"demo.py", "demo_config.py", "parent_watch.py", "spawner.py"}
-"""Of `classroom`: they run with JupyterHub, which runs on POSIX systems only."""
+"""Of `classroom/hub`: they run with JupyterHub, which runs on POSIX systems only."""
 MODULES = {"fcntl", "grp", "pwd", "resource", "select", "selectors", "termios", "msvcrt", "winreg"}
 NAMES = {
     "os": {
@@ -50,7 +50,7 @@ def test_nothing_else_names_what_only_some_systems_have():
     found = [
         f"{path.relative_to(ROOT)}:{line} names {name}"
         for path in files
-        if ROOM not in path.parents and not (path.parent.name == "classroom" and path.name in HUB)
+        if ROOM not in path.parents and not (path.parent.name == "hub" and path.name in HUB)
         for line, name in named(path.read_text(encoding="utf-8"))
     ]
     assert found == [], "dshq_widget/system has a function for it, or should have one"

@@ -17,6 +17,6 @@ def test_the_icon_is_one_drawing():
 
 def test_pages_carry_it():
     link = f'<link rel="icon" href="{ICON}">'
-    assert link in (ROOT / "dshq_widget/classroom/templates/base.html").read_text()
+    assert link in (ROOT / "dshq_widget/classroom/service/templates/base.html").read_text()
     assert link in play_server._PAGE.replace("{icon}", ICON)
     assert "img-src 'self' data:" in play_server.POLICY

@@ -8,8 +8,8 @@ pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.referee import Referee
+from dshq_widget.classroom.service.upload_checks import admit
 from dshq_widget.classroom.store import Store
-from dshq_widget.classroom.upload_checks import admit
 from dshq_widget.policy import ladder
 from tests.harness.browser.page import WidgetPage
 from tests.harness.class_league import Service, open_round

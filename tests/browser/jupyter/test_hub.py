@@ -15,8 +15,8 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
 from dshq_widget.classroom import rounds
-from dshq_widget.classroom.demo import Hub, HubError, proxy_command
-from dshq_widget.classroom.share import Share
+from dshq_widget.classroom.hub.demo import Hub, HubError, proxy_command
+from dshq_widget.classroom.hub.share import Share
 from dshq_widget.classroom.store import FINISHED, Store
 from tests.harness.browser.hub import ARGUMENTS, HubServer
 from tests.harness.browser.lab import LAB_KERNEL

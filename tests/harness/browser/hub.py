@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext
 
-from dshq_widget.classroom.demo import Hub
+from dshq_widget.classroom.hub.demo import Hub
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage
 

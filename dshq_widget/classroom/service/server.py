@@ -9,15 +9,21 @@ from urllib.parse import urlsplit
 
 from tornado import web
 
-from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.once import Once
-from dshq_widget.classroom.page import Page
-from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
+from dshq_widget.classroom.service import pages
+from dshq_widget.classroom.service.page import Page
+from dshq_widget.classroom.service.recent import Recent
+from dshq_widget.classroom.service.upload_checks import (
+    BODY_SECONDS,
+    MAX_UPLOAD_BYTES,
+    UPLOADS_PER_MINUTE,
+    InFlight,
+    Limiter,
+)
 from dshq_widget.classroom.store import Store
-from dshq_widget.classroom.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, UPLOADS_PER_MINUTE, InFlight, Limiter
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.system import limits
 from dshq_widget.system.ending import Told
@@ -53,7 +59,7 @@ def application(
     routes: list[Any] = pages.routes(prefix)
     missing: type[web.RequestHandler] = pages.Missing
     if with_hub:
-        from dshq_widget.classroom import hub
+        from dshq_widget.classroom.service import hub
 
         routes = [
             (pattern, hub.of_hub(page) if issubclass(page, Page) else page, how)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 
-from dshq_widget.classroom.share import Share
+from dshq_widget.classroom.hub.share import Share
 
 
 class ShareSpawner(SimpleLocalProcessSpawner):

@@ -26,7 +26,7 @@ import psutil
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.simd.folders import cache_dir
-from dshq_widget.classroom import demo_course
+from dshq_widget.classroom.hub import demo_course
 from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
@@ -87,7 +87,7 @@ class Hub:
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                own_python("-m", "dshq_widget.classroom.parent_watch", "-f", str(HERE / "demo_config.py")),
+                own_python("-m", "dshq_widget.classroom.hub.parent_watch", "-f", str(HERE / "demo_config.py")),
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
                 stdin=subprocess.PIPE,  # when it closes, the hub ends, however this process ends: parent_watch.py
@@ -172,7 +172,7 @@ def furnish(home: str) -> None:
 
 def proxy_command() -> list[str]:
     """How JupyterHub's proxy is started: the checkout's own, else one that is installed. Raises HubError."""
-    local = HERE.parent.parent / "node_modules" / ".bin" / PROXY
+    local = HERE.parents[2] / "node_modules" / ".bin" / PROXY
     found = str(local) if local.exists() else shutil.which(PROXY)
     if found is None:
         raise HubError(f"{PROXY} is not installed: run `npm ci` in the checkout, or `npm install -g {PROXY}`")

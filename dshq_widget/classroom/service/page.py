@@ -12,9 +12,9 @@ from tornado import web
 
 from dshq_widget.classroom import standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.recent import Recent
-from dshq_widget.classroom.round_html import RoundHtml, first_blocks
-from dshq_widget.classroom.sender import host_of, is_foreign
+from dshq_widget.classroom.service.recent import Recent
+from dshq_widget.classroom.service.round_html import RoundHtml, first_blocks
+from dshq_widget.classroom.service.sender import host_of, is_foreign
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
 from dshq_widget.policy.checkpoint import CheckpointError
 

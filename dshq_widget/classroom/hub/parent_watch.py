@@ -1,5 +1,5 @@
 """A JupyterHub that shuts down cleanly when its standard input closes, that is, when its parent process ends. `python
--m dshq_widget.classroom.parent_watch -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
+-m dshq_widget.classroom.hub.parent_watch -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
 """
 
 import os

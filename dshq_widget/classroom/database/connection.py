@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy import event
 
-from dshq_widget.classroom import migrations
+from dshq_widget.classroom.database import migrations
+from dshq_widget.classroom.database.tables import metadata
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.tables import metadata
 
 MOST_THREADS = 34
 """That use a database at once: asyncio's, the event loop's and the referee's. Each has a connection of its own, or

@@ -6,7 +6,7 @@ import sysconfig
 from typing import Any
 
 from dshq_kernels.backends.own_python import own_python
-from dshq_widget.classroom import demo, demo_course
+from dshq_widget.classroom.hub import demo, demo_course
 
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it for its configuration files
 chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
@@ -33,12 +33,12 @@ c.JupyterHub.db_url = f"sqlite:///{folder}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = f"{folder}/cookie_secret"
 c.JupyterHub.last_activity_interval = 30
 
-c.JupyterHub.authenticator_class = "dshq_widget.classroom.accounts.Accounts"
+c.JupyterHub.authenticator_class = "dshq_widget.classroom.hub.accounts.Accounts"
 c.Accounts.passwords = chosen["passwords"]
 c.Authenticator.allowed_users = {*demo.STUDENTS, demo.INSTRUCTOR}
 c.JupyterHub.load_groups = {"instructors": {"users": [demo.INSTRUCTOR]}}
 
-c.JupyterHub.spawner_class = "dshq_widget.classroom.spawner.ShareSpawner"
+c.JupyterHub.spawner_class = "dshq_widget.classroom.hub.spawner.ShareSpawner"
 c.SimpleLocalProcessSpawner.home_dir_template = f"{folder}/home/{{username}}"
 c.Spawner.cmd = own_python("-m", "jupyterhub.singleuser")
 c.Spawner.args = [

@@ -16,13 +16,13 @@ from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.page import COOKIE, COOKIE_DAYS, STRICT, Page
+from dshq_widget.classroom.service.page import COOKIE, COOKIE_DAYS, STRICT, Page
+from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, commitment
-from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 
 HERE = Path(__file__).parent
-BUNDLE = HERE.parent / "static"
+BUNDLE = HERE.parents[1] / "static"
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
 LONGEST_LENGTH = 18
