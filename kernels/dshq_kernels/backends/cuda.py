@@ -8,7 +8,7 @@ fields with an index that is unknown at compile time stay in memory.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,31 +16,8 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends.generated import load_module
 from dshq_kernels.backends.spec import Described, RulesSpec
-from dshq_kernels.language.ir import (
-    BOOL,
-    F32,
-    U32,
-    Assign,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Emit,
-    Expr,
-    Field,
-    For,
-    If,
-    Load,
-    Logic,
-    Out,
-    Program,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-    accesses,
-)
+from dshq_kernels.backends.walk import AS_PYTHON, INTEGERS, OnRows, Rows, Spelling
+from dshq_kernels.language.ir import BOOL, F32, I32, U32, Const, Expr, For, If, Program, Stmt
 
 BLOCK = 128
 """Threads in a block (assumed: to be measured on a GPU)."""
@@ -51,8 +28,19 @@ from dshq_kernels.backends.threads import absolute, add, divide, emit, floor, ha
 from dshq_kernels.backends.threads import square_root, subtract
 f32, i32, u32 = np.float32, np.int32, np.uint32
 '''
-ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-UNARY = {"not": "(not {})", "abs": "absolute({})", "sqrt": "square_root({})", "floor": "floor({})"}
+WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+SPELT: Spelling = {
+    **AS_PYTHON,
+    **{(op, F32): f"{word}({{}}, {{}})" for op, word in WORDS.items()},
+    **{(op, kind): f"{kind}({{}} {op} {{}})" for op in INTEGERS for kind in (I32, U32)},
+    **{("neg", kind): f"{kind}(-{{}})" for kind in (I32, U32)},
+    **{("inv", kind): f"{kind}(~{{}})" for kind in (I32, U32)},
+    "abs": "absolute({})",
+    "sqrt": "square_root({})",
+    "and": "({} & {})",
+    "or": "({} | {})",
+    "select": "select({}, {}, {})",
+}
 
 
 class Block(NamedTuple):
@@ -97,150 +85,88 @@ def _kernel(
     program: Program, name: str, params: str, blocks: Sequence[Block], test: str = "", counted: bool = False
 ) -> str:
     """A kernel that loads, runs the blocks and stores."""
-    names = _Names(program, [statement for block in blocks for statement in block.statements])
-    lines = ["@cuda.jit(cache=True)", f"def {name}({params}):", "    t = cuda.grid(1)"]
-    lines += [f"    if t < s.shape[1]{test}:"]
-    lines += [f"        {line}" for line in names.loads()]
-    lines += ["        count = 0"] if counted else []
-    body = []
+    statements = [statement for block in blocks for statement in block.statements]
+    state = _State(program, statements)
+    touched, written = state.touched(statements)
+    code = _Kernel(state, 2)
+    for line in state.loads(touched):
+        code.line(line)
+    if counted:
+        code.line("count = 0")
+    before = len(code.lines)
     for block in blocks:
-        inner = _block(block.statements, 2 + bool(block.head), names, block.place)
-        body += [f"        {block.head}", *inner] if block.head and inner else inner
-    lines += body or ["        pass"]
-    lines += [f"        {line}" for line in names.stores()]
-    lines += ["        counts[t] = count"] if counted else []
-    return "\n".join(lines) + "\n"
+        code.block(block)
+    if len(code.lines) == before:
+        code.line("pass")
+    for line in state.stores(written):
+        code.line(line)
+    if counted:
+        code.line("counts[t] = count")
+    head = ["@cuda.jit(cache=True)", f"def {name}({params}):", "    t = cuda.grid(1)", f"    if t < s.shape[1]{test}:"]
+    return "\n".join((*head, *code.lines)) + "\n"
 
 
-class _Names:
-    """A kernel's names for the words of the state: `x_field` or `x_field_2` in a register, `s[row, t]` in memory."""
+class _State(Rows):
+    def word(self, field: str, place: int | str) -> str:
+        row = self.rows[field]
+        return f"s[{row + place}, t]" if isinstance(place, int) else f"s[{row} + {place}, t]"
 
-    def __init__(self, program: Program, statements: Sequence[Stmt]):
-        self._rows: dict[str, int] = {}
-        row = 0
-        for field in program.fields:
-            self._rows[field.name] = row
-            row += field.words
-        self._fields = {field.name: field for field in program.fields}
-        touched: dict[tuple[str, int], None] = {}
-        self._written: dict[tuple[str, int], None] = {}
-        self._in_memory: set[str] = set()
-        for field_name, index, written in accesses(statements):
-            if index is not None and not isinstance(index, Const):
-                self._in_memory.add(field_name)
-                continue
-            key = (field_name, int(index.value) if isinstance(index, Const) else 0)
-            touched[key] = None
-            if written:
-                self._written[key] = None
-        self._touched = [key for key in touched if key[0] not in self._in_memory]
+    def number(self, word: str, kind: str) -> str:
+        if kind == BOOL:
+            return f"({word} != u32(0))"
+        return {F32: f"real({word})", U32: word}.get(kind, f"i32({word})")
 
-    def word(self, field: str, index: Expr | None) -> str:
-        """The register of a word, or its place in memory."""
-        if field in self._in_memory:
-            inside = "0" if index is None else _expr(index, self)
-            return f"s[{self._rows[field]} + {inside}, t]"
-        return self._register(field, int(index.value) if isinstance(index, Const) else 0)
-
-    def load(self, field: str, index: Expr | None) -> str:
-        word = self.word(field, index)
-        return _number(word, self._fields[field]) if field in self._in_memory else word
-
-    def store(self, field: str, index: Expr | None, value: str) -> str:
-        return f"{self.word(field, index)} = {_bits(value, self._fields[field]) if field in self._in_memory else value}"
-
-    def loads(self) -> Iterator[str]:
-        for field, index in self._touched:
-            word = f"s[{self._rows[field] + index}, t]"
-            yield f"{self._register(field, index)} = {_number(word, self._fields[field])}"
-
-    def stores(self) -> Iterator[str]:
-        for field, index in self._written:
-            if field not in self._in_memory:
-                value = _bits(self._register(field, index), self._fields[field])
-                yield f"s[{self._rows[field] + index}, t] = {value}"
-
-    def _register(self, field: str, index: int) -> str:
-        return f"x_{field}_{index}" if self._fields[field].length else f"x_{field}"
+    def bits(self, value: str, kind: str) -> str:
+        return f"real_word({value})" if kind == F32 else f"u32({value})"
 
 
-def _number(word: str, field: Field) -> str:
-    """A word of the state as a number of the field's type."""
-    if field.type == BOOL:
-        return f"({word} != u32(0))"
-    return {F32: f"real({word})", U32: word}.get(field.type, f"i32({word})")
+class _Kernel(OnRows):
+    """A kernel as it is written."""
 
+    pad, spelt, flag = "    ", SPELT, "i32({})"
 
-def _bits(value: str, field: Field) -> str:
-    """A number of the field's type as a word of the state."""
-    return f"real_word({value})" if field.type == F32 else f"u32({value})"
+    def block(self, block: Block) -> None:
+        """Write its statements, inside its head; nothing where it has none."""
+        self._place = block.place
+        if not block.head:
+            self.statements(block.statements)
+        elif block.statements:
+            self.line(block.head)
+            self.inside(block.statements)
 
+    def assign(self, name: str, value: Expr) -> None:
+        self.line(f"{name} = {self.expr(value)}")
 
-def _block(statements: Sequence[Stmt], depth: int, names: _Names, place: str) -> list[str]:
-    pad = "    " * depth
-    lines: list[str] = []
-    for statement in statements:
-        if isinstance(statement, Assign):
-            lines.append(f"{pad}{statement.name} = {_expr(statement.value, names)}")
-        elif isinstance(statement, Store):
-            lines.append(pad + names.store(statement.field, statement.index, _expr(statement.value, names)))
-        elif isinstance(statement, Out):
-            value = _expr(statement.value, names)
-            there = place.format(_expr(statement.index, names))
-            lines.append(f"{pad}{there} = {f'i32({value})' if statement.value.type == BOOL else value}")
-        elif isinstance(statement, Emit):
-            values = ", ".join(_expr(value, names) for value in statement.values)
-            lines.append(f"{pad}count = emit(o, count, t, {values})")
-        elif isinstance(statement, If):
-            lines.append(f"{pad}if {_expr(statement.test, names)}:")
-            lines += _block(statement.body, depth + 1, names, place) or [f"{pad}    pass"]
-            if statement.orelse:
-                lines.append(f"{pad}else:")
-                lines += _block(statement.orelse, depth + 1, names, place)
-        else:
-            assert isinstance(statement, For)
-            lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
-            lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
-            lines += _block(statement.body, depth + 1, names, place)
-    return lines
+    def store(self, field: str, index: Expr | None, value: Expr) -> None:
+        self.line(self.stored(field, index, value))
 
+    def out(self, index: Expr, value: Expr) -> None:
+        self.line(f"{self._place.format(self.expr(index))} = {self.as_number(value)}")
 
-def _expr(value: Expr, names: _Names) -> str:
-    def e(part: Expr) -> str:
-        return _expr(part, names)
+    def emit(self, values: Sequence[Expr]) -> None:
+        self.line(f"count = emit(o, count, t, {', '.join(map(self.expr, values))})")
 
-    match value:
-        case Const(number, kind):
-            return _constant(number, kind)
-        case Var(name):
-            return name
-        case Load(field, index):
-            return names.load(field, index)
-        case Unary("neg", a, kind):
-            return f"(-{e(a)})" if kind == F32 else f"{kind}(-{e(a)})"
-        case Unary(op, a, kind):
-            return f"{kind}(~{e(a)})" if op == "inv" else UNARY[op].format(e(a))
-        case Binary(op, a, b, kind):
-            if kind == F32:
-                return f"{ARITHMETIC[op]}({e(a)}, {e(b)})"
-            return f"hash32({e(a)}, {e(b)})" if op == "hash32" else f"{kind}({e(a)} {op} {e(b)})"
-        case Compare(op, a, b):
-            return f"({e(a)} {op} {e(b)})"
-        case Logic(op, a, b):
-            return f"({e(a)} {'&' if op == 'and' else '|'} {e(b)})"
-        case Select(test, a, b):
-            return f"select({e(test)}, {e(a)}, {e(b)})"
-        case Cast(a, kind):
-            return f"{kind}({e(a)})"
-    raise AssertionError(f"no code for {value!r}")
+    def branch(self, it: If) -> None:
+        self.line(f"if {self.expr(it.test)}:")
+        self.inside(it.body)
+        if not it.body:
+            self.line(f"{self.pad}pass")
+        if it.orelse:
+            self.line("else:")
+            self.inside(it.orelse)
 
+    def loop(self, it: For) -> None:
+        self.line(f"for {it.var}_ in range({it.start}, {it.stop}, {it.step}):")
+        self.line(f"{self.pad}{it.var} = i32({it.var}_)")
+        self.inside(it.body)
 
-def _constant(value: float | int | bool, kind: str) -> str:
-    if kind == BOOL:
-        return str(bool(value))
-    if kind == F32:
-        return f"f32({float(value)!r})" if np.isfinite(value) else f"f32({'' if value > 0 else '-'}np.inf)"
-    return f"{kind}({int(value)})"
+    def constant(self, value: Const) -> str:
+        number, kind = value.value, value.type
+        if kind == BOOL:
+            return str(bool(number))
+        if kind == F32:
+            return f"f32({float(number)!r})" if np.isfinite(number) else f"f32({'' if number > 0 else '-'}np.inf)"
+        return f"{kind}({int(number)})"
 
 
 def why_unusable() -> str:

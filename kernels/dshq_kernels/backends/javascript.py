@@ -10,36 +10,36 @@ result of + - * / or sqrt on float32 operands, rounded once more to float32, is 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
-from dshq_kernels.language.ir import (
-    BOOL,
-    F32,
-    I32,
-    U32,
-    Assign,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Emit,
-    Expr,
-    For,
-    If,
-    Load,
-    Logic,
-    Out,
-    Program,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from dshq_kernels.backends.walk import ARITHMETIC, AS_C, Braces, Spelling
+from dshq_kernels.language.ir import BOOL, F32, I32, U32, Const, Expr, For, Program, Stmt
 
 ARRAYS = {F32: "Float32Array", I32: "Int32Array", U32: "Uint32Array", BOOL: "Int32Array"}
 WRAP = {I32: "({} | 0)", U32: "({} >>> 0)"}
+WHOLE = {
+    **{op: f"({{0}} {op} {{1}})" for op in ("+", "-", "&", "|", "^", "<<", ">>")},
+    "*": "imul({0}, {1})",
+    "//": "floor({0} / {1})",
+    "%": "({0} - floor({0} / {1}) * {1})",
+    "neg": "-{0}",
+    "inv": "~{0}",
+}
+"""Operations on whole numbers before they are wrapped."""
+SPELT: Spelling = {
+    **AS_C,
+    **{(op, F32): f"fround({{}} {op} {{}})" for op in ARITHMETIC},
+    **{(op, kind): wrap.format(text) for op, text in WHOLE.items() for kind, wrap in WRAP.items()},
+    **WRAP,
+    (">>", U32): "({} >>> {})",
+    "==": "({} === {})",
+    "!=": "({} !== {})",
+    "sqrt": "fround(sqrt({}))",
+    "select": "({} ? {} : {})",
+    F32: "fround({})",
+}
 
 # hash32 equals the one in lanes.py: two rounds of lowbias32
 PRELUDE = """\
@@ -91,10 +91,8 @@ def javascript_source(program: Program) -> str:
     """The source; `new Function(source)()` returns the game. It is built only from checked syntax trees, so every name
     in it is an identifier.
     """
-    fields, offset = [], 0
-    for f in program.fields:
-        fields.append(f"    {f.name}: new {ARRAYS[f.type]}(buffer, {4 * offset}, {f.words}),")
-        offset += f.words
+    rows = program.rows
+    fields = [f"    {f.name}: new {ARRAYS[f.type]}(buffer, {4 * rows[f.name]}, {f.words})," for f in program.fields]
     table = json.dumps([[f.name, f.type, f.length] for f in program.fields])
     verbs = program.verbs
     parts = [
@@ -106,29 +104,27 @@ def javascript_source(program: Program) -> str:
         f"function create(buffer = new ArrayBuffer({4 * program.words})) {{\n  return {{\n    buffer,",
         *fields,
         "  };\n}",
-        _function("reset", "s", verbs["reset"], program),
-        _function("decide", "s", verbs.get("decide", ()), program),
-        _function("tick", "s", verbs["tick"], program),
+        _function("reset", "s", verbs["reset"]),
+        _function("decide", "s", verbs.get("decide", ())),
+        _function("tick", "s", verbs["tick"]),
     ]
     for name in ("terminated", "winner"):
-        parts.append(_function(name, "s", verbs[name], program, result="scalar"))
-    parts.append(_function("words_drawn" if program.masked else "random", "s, out", verbs["random"], program))
+        parts.append(_function(name, "s", verbs[name], result="scalar"))
+    parts.append(_function("words_drawn" if program.masked else "random", "s, out", verbs["random"]))
     if program.masked:
         parts.append(MASK.format(n_actions=program.n_actions, sides=program.sides))
-    parts.append(_function("scene", "s, out", verbs["scene"], program, result="scene"))
+    parts.append(_function("scene", "s, out", verbs["scene"], result="scene"))
     for name, verb in (
         ("observe", "observe"),
         ("terms", "terms"),
         *((("mask_rows", "mask"),) if program.masked else ()),
     ):
         for side in range(program.sides):
-            parts.append(_function(f"{name}_{side}", "s, out", verbs[f"{verb}:{side}"], program))
+            parts.append(_function(f"{name}_{side}", "s, out", verbs[f"{verb}:{side}"]))
         parts.append(_by_side(name, "s, side, out", "s, out", program.sides))
     for name in program.baselines:
         for side in range(program.sides):
-            parts.append(
-                _function(f"baseline_{name}_{side}", "s", verbs[f"baseline:{name}:{side}"], program, result="scalar")
-            )
+            parts.append(_function(f"baseline_{name}_{side}", "s", verbs[f"baseline:{name}:{side}"], result="scalar"))
         parts.append(_by_side(f"baseline_{name}", "s, side", "s", program.sides))
     baselines = ", ".join(f"{name}: baseline_{name}" for name in program.baselines)
     verbs_made = "reset, decide, tick, observe, terms, terminated, winner, random, scene"
@@ -142,62 +138,61 @@ def _by_side(name: str, params: str, args: str, sides: int) -> str:
     return f"function {name}({params}) {{\n  return {call};\n}}"
 
 
-def _function(name: str, params: str, statements: tuple[Stmt, ...], program: Program, result: str = "array") -> str:
-    names: list[str] = []
-    used: list[str] = []
-    body = _block(statements, 1, names, used, result)
+def _function(name: str, params: str, statements: Sequence[Stmt], result: str = "array") -> str:
+    code = _Function(result)
+    code.statements(statements)
     lines = [f"function {name}({params}) {{"]
-    lines += [f"  const f_{field} = s.{field};" for field in sorted(set(used))]
-    if names:
-        lines.append(f"  let {', '.join(dict.fromkeys(names))};")
+    lines += [f"  const f_{field} = s.{field};" for field in sorted(code.used)]
+    if code.names:
+        lines.append(f"  let {', '.join(dict.fromkeys(code.names))};")
     if result == "scene":
         lines.append("  let n = 0;")
-    lines += body
+    lines += code.lines
     if result == "scene":
         lines.append("  return n;")
     lines.append("}")
     return "\n".join(lines)
 
 
-def _block(statements: tuple[Stmt, ...], depth: int, names: list[str], used: list[str], result: str) -> list[str]:
-    lines: list[str] = []
-    pad = "  " * depth
+class _Function(Braces):
+    """A verb as it is written: its variables' `names` and the fields that are `used`."""
 
-    def e(value: Expr) -> str:
-        return _expr(value, used)
+    spelt, flag = SPELT, "({} ? 1 : 0)"
 
-    for statement in statements:
-        if isinstance(statement, Assign):
-            names.append(statement.name)
-            lines.append(f"{pad}{statement.name} = {e(statement.value)};")
-        elif isinstance(statement, Store):
-            used.append(statement.field)
-            value = e(statement.value)
-            value = f"({value} ? 1 : 0)" if statement.value.type == BOOL else value
-            lines.append(f"{pad}f_{statement.field}[{e(statement.index) if statement.index else 0}] = {value};")
-        elif isinstance(statement, Out):
-            value = e(statement.value)
-            lines.append(
-                f"{pad}return {value};" if result == "scalar" else f"{pad}out[{e(statement.index)}] = {value};"
-            )
-        elif isinstance(statement, Emit):
-            lines.append(f"{pad}n = emit(out, n, {', '.join(map(e, statement.values))});")
-        elif isinstance(statement, If):
-            lines.append(f"{pad}if ({e(statement.test)}) {{")
-            lines += _block(statement.body, depth + 1, names, used, result)
-            if statement.orelse:
-                lines.append(f"{pad}}} else {{")
-                lines += _block(statement.orelse, depth + 1, names, used, result)
-            lines.append(f"{pad}}}")
-        else:
-            assert isinstance(statement, For)
-            v = statement.var
-            names.append(v)
-            sign = "<" if statement.step > 0 else ">"
-            lines.append(f"{pad}for ({v} = {statement.start}; {v} {sign} {statement.stop}; {v} += {statement.step}) {{")
-            lines += _block(statement.body, depth + 1, names, used, result)
-            lines.append(f"{pad}}}")
-    return lines
+    def __init__(self, result: str):
+        super().__init__()
+        self._result = result
+        self.names: list[str] = []
+        self.used: set[str] = set()
+
+    def assign(self, name: str, value: Expr) -> None:
+        self.names.append(name)
+        self.line(f"{name} = {self.expr(value)};")
+
+    def store(self, field: str, index: Expr | None, value: Expr) -> None:
+        self.line(f"{self._place(field, index)} = {self.as_number(value)};")
+
+    def out(self, index: Expr, value: Expr) -> None:
+        here = "return" if self._result == "scalar" else f"out[{self.expr(index)}] ="
+        self.line(f"{here} {self.expr(value)};")
+
+    def emit(self, values: Sequence[Expr]) -> None:
+        self.line(f"n = emit(out, n, {', '.join(map(self.expr, values))});")
+
+    def loop(self, it: For) -> None:
+        self.names.append(it.var)
+        super().loop(it)
+
+    def constant(self, value: Const) -> str:
+        return number(value.value, value.type)
+
+    def load(self, field: str, index: Expr | None, kind: str) -> str:
+        place = self._place(field, index)
+        return f"({place} !== 0)" if kind == BOOL else place
+
+    def _place(self, field: str, index: Expr | None) -> str:
+        self.used.add(field)
+        return f"f_{field}[{self.expr(index) if index else 0}]"
 
 
 def number(value: float | int | bool, kind: str) -> str:
@@ -210,55 +205,3 @@ def number(value: float | int | bool, kind: str) -> str:
         return "Infinity" if value > 0 else "(-Infinity)"
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text
-
-
-def _expr(value: Expr, used: list[str]) -> str:
-    def e(part: Expr) -> str:
-        return _expr(part, used)
-
-    if isinstance(value, Const):
-        return number(value.value, value.type)
-    if isinstance(value, Var):
-        return value.name
-    if isinstance(value, Load):
-        used.append(value.field)
-        text = f"f_{value.field}[{e(value.index) if value.index else 0}]"
-        return f"({text} !== 0)" if value.type == BOOL else text
-    if isinstance(value, Unary):
-        a = e(value.a)
-        if value.op == "not":
-            return f"(!{a})"
-        if value.op == "inv":
-            return WRAP[value.type].format(f"~{a}")
-        if value.op == "neg":
-            return f"(-{a})" if value.type == F32 else WRAP[value.type].format(f"-{a}")
-        return f"fround(sqrt({a}))" if value.op == "sqrt" else f"{value.op}({a})"
-    if isinstance(value, Binary):
-        return _binary(value, e(value.a), e(value.b))
-    if isinstance(value, Compare):
-        op = {"==": "===", "!=": "!=="}.get(value.op, value.op)
-        return f"({e(value.a)} {op} {e(value.b)})"
-    if isinstance(value, Logic):
-        return f"({e(value.a)} {'&&' if value.op == 'and' else '||'} {e(value.b)})"
-    if isinstance(value, Select):
-        return f"({e(value.test)} ? {e(value.a)} : {e(value.b)})"
-    assert isinstance(value, Cast)
-    a = e(value.a)
-    return f"fround({a})" if value.type == F32 else WRAP[value.type].format(a)
-
-
-def _binary(value: Binary, a: str, b: str) -> str:
-    if value.type == F32:
-        return f"fround({a} {value.op} {b})"
-    wrap = WRAP[value.type]
-    if value.op == "hash32":
-        return f"hash32({a}, {b})"
-    if value.op == "*":
-        return wrap.format(f"imul({a}, {b})")
-    if value.op == "//":
-        return wrap.format(f"floor({a} / {b})")
-    if value.op == "%":
-        return wrap.format(f"({a} - floor({a} / {b}) * {b})")
-    if value.op == ">>" and value.type == U32:
-        return f"({a} >>> {b})"
-    return wrap.format(f"({a} {value.op} {b})")

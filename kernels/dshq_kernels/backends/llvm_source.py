@@ -13,30 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from dshq_kernels.language.ir import (
-    BOOL,
-    F32,
-    I32,
-    U32,
-    Assign,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Emit,
-    Expr,
-    For,
-    If,
-    Load,
-    Logic,
-    Out,
-    Program,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from dshq_kernels.backends.walk import Spelling, Walk
+from dshq_kernels.language.ir import BOOL, F32, I32, U32, Cast, Const, Expr, For, If, Program, Stmt
 from dshq_kernels.simd.lanes import LANES
 
 SHAPE_FLOATS = 12
@@ -45,7 +23,48 @@ FLOAT_OPERATIONS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 INT_OPERATIONS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "shl"}
 FLOAT_COMPARE = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 INT_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
-INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor"}
+SPELT: Spelling = {
+    **{(op, F32): f"{word} float {{}}, {{}}" for op, word in FLOAT_OPERATIONS.items()},
+    **{op: f"{word} i32 {{}}, {{}}" for op, word in INT_OPERATIONS.items()},
+    **{(op, F32): f"fcmp {word} float {{}}, {{}}" for op, word in FLOAT_COMPARE.items()},
+    **{(op, I32): f"icmp s{word} i32 {{}}, {{}}" for op, word in INT_COMPARE.items()},
+    **{(op, U32): f"icmp u{word} i32 {{}}, {{}}" for op, word in INT_COMPARE.items()},
+    **{("==", kind): f"icmp eq {TYPES[kind]} {{}}, {{}}" for kind in (I32, U32, BOOL)},
+    **{("!=", kind): f"icmp ne {TYPES[kind]} {{}}, {{}}" for kind in (I32, U32, BOOL)},
+    **{("select", kind): f"select i1 {{}}, {name} {{}}, {name} {{}}" for kind, name in TYPES.items()},
+    (">>", I32): "ashr i32 {}, {}",
+    (">>", U32): "lshr i32 {}, {}",
+    ("//", I32): "call i32 @floor_divide(i32 {}, i32 {})",
+    ("%", I32): "call i32 @floor_modulo(i32 {}, i32 {})",
+    ("//", U32): "call i32 @divide_unsigned(i32 {}, i32 {})",
+    ("%", U32): "call i32 @modulo_unsigned(i32 {}, i32 {})",
+    "hash32": "call i32 @hash32(i32 {}, i32 {})",
+    ("neg", F32): "fneg float {}",
+    "neg": "sub i32 0, {}",
+    "inv": "xor i32 {}, -1",
+    "not": "xor i1 {}, true",
+    "and": "and i1 {}, {}",
+    "or": "or i1 {}, {}",
+    "abs": "call float @llvm.fabs.f32(float {})",
+    "sqrt": "call float @llvm.sqrt.f32(float {})",
+    "floor": "call float @llvm.floor.f32(float {})",
+    (F32, I32): "sitofp i32 {} to float",
+    (F32, U32): "uitofp i32 {} to float",
+    (I32, F32): "fptosi float {} to i32",
+}
+
+
+def _unsigned(name: str, instruction: str) -> str:
+    return f"""
+define internal i32 @{name}(i32 %a, i32 %b) alwaysinline {{
+  %none = icmp eq i32 %b, 0
+  %by = select i1 %none, i32 1, i32 %b
+  %word = {instruction} i32 %a, %by
+  %result = select i1 %none, i32 0, i32 %word
+  ret i32 %result
+}}
+"""
+
 
 PRELUDE = (
     f"""\
@@ -129,6 +148,8 @@ full:
   ret i64 %n
 }
 """
+    + _unsigned("divide_unsigned", "udiv")
+    + _unsigned("modulo_unsigned", "urem")
 )
 
 
@@ -317,16 +338,14 @@ class _Code:
         return self.value(f"getelementptr i32, ptr {row}, i64 {at}")
 
 
-class Verb(_Code):
+class Verb(_Code, Walk):
     """One verb of a program. Parameters are addresses and numbers, i64: of `tile`, `lane`, `n` and `out`."""
+
+    spelt = SPELT
 
     def __init__(self, program: Program, name: str, parameters: Sequence[str], result: str = "void"):
         super().__init__(name, ", ".join(f"i64 %{one}" for one in parameters), result, internal=False)
-        self._offsets: dict[str, int] = {}
-        words = 0
-        for field in program.fields:
-            self._offsets[field.name] = 4 * LANES * words
-            words += field.words
+        self._rows = program.rows
         self._scene_max = program.scene_max
         self._lane = "%lane"
         self._first = 0
@@ -356,60 +375,50 @@ class Verb(_Code):
     def block(self, statements: Sequence[Stmt], first: int = 0) -> None:
         """The statements for one lane; rows of the result are counted from row `first`."""
         self._first = first
-        self._statements(statements)
+        self.statements(statements)
 
-    def _statements(self, statements: Sequence[Stmt]) -> None:
-        for statement in statements:
-            match statement:
-                case Assign(name, value):
-                    self._assign(name, self._expr(value), value.type)
-                case Store(field, index, value):
-                    self._put(self._address(field, index), value)
-                case Out(index, value):
-                    self._put(self._row(index), value)
-                case Emit(values):
-                    self._emit(values)
-                case If():
-                    self._branch(statement)
-                case For(var, start, stop, step, body):
-                    with self.times(stop, start, step) as number:
-                        self._assign(var, self.value(f"trunc i64 {number} to i32"), I32)
-                        self._statements(body)
+    def assign(self, name: str, value: Expr) -> None:
+        self._keep(name, self.expr(value), value.type)
 
-    def _assign(self, name: str, operand: str, kind: str) -> None:
+    def _keep(self, name: str, operand: str, kind: str) -> None:
         if name not in self._places:
             self._places[name] = self.room(TYPES[kind]), TYPES[kind]
         place, written = self._places[name]
         self.line(f"store {written} {operand}, ptr {place}")
 
+    def store(self, field: str, index: Expr | None, value: Expr) -> None:
+        self._put(self._address(field, index), value)
+
+    def out(self, index: Expr, value: Expr) -> None:
+        self._put(self._lane_of("%o", self._index(index, self._first)), value)
+
     def _put(self, address: str, value: Expr) -> None:
         """Store a value as the four bytes that it has in memory: a bool is an i32 of 0 or 1."""
-        operand, kind = self._expr(value), TYPES[value.type]
+        operand, kind = self.expr(value), TYPES[value.type]
         if value.type == BOOL:
             operand, kind = self.value(f"zext i1 {operand} to i32"), "i32"
         self.line(f"store {kind} {operand}, ptr {address}, align 4")
 
-    def _emit(self, values: Sequence[Expr]) -> None:
+    def emit(self, values: Sequence[Expr]) -> None:
         count = self.value(f"load i64, ptr {self._shapes}")
-        words = ", ".join(f"float {self._as_float(value)}" for value in values)
+        words = ", ".join(f"float {self.expr(value)}" for value in values)
         more = self.value(f"call i64 @emit(ptr %o, i64 {count}, i64 {self._scene_max}, {words})")
         self.line(f"store i64 {more}, ptr {self._shapes}")
 
-    def _as_float(self, value: Expr) -> str:
-        operand = self._expr(value)
-        if value.type == F32:
-            return operand
-        return self.value(f"{'sitofp' if value.type == I32 else 'uitofp'} {TYPES[value.type]} {operand} to float")
-
-    def _branch(self, statement: If) -> None:
-        test = self._expr(statement.test)
+    def branch(self, it: If) -> None:
+        test = self.expr(it.test)
         then, orelse, end = self.label(), self.label(), self.label()
         self.line(f"br i1 {test}, label %{then}, label %{orelse}")
-        for label, body in ((then, statement.body), (orelse, statement.orelse)):
+        for label, body in ((then, it.body), (orelse, it.orelse)):
             self.begin(label)
-            self._statements(body)
+            self.statements(body)
             self.line(f"br label %{end}")
         self.begin(end)
+
+    def loop(self, it: For) -> None:
+        with self.times(it.stop, it.start, it.step) as number:
+            self._keep(it.var, self.value(f"trunc i64 {number} to i32"), I32)
+            self.statements(it.body)
 
     # -- places in memory
 
@@ -423,112 +432,38 @@ class Verb(_Code):
     def _index(self, index: Expr | None, first: int = 0) -> str:
         if index is None or isinstance(index, Const):
             return str(first + (int(index.value) if index is not None else 0))
-        wide = self.value(f"sext i32 {self._expr(index)} to i64")
+        wide = self.value(f"sext i32 {self.expr(index)} to i64")
         return self.value(f"add i64 {wide}, {first}") if first else wide
 
     def _address(self, field: str, index: Expr | None) -> str:
-        base = self.value(f"getelementptr i8, ptr %s, i64 {self._offsets[field]}")
+        base = self.value(f"getelementptr i8, ptr %s, i64 {4 * LANES * self._rows[field]}")
         return self._lane_of(base, self._index(index))
-
-    def _row(self, index: Expr) -> str:
-        return self._lane_of("%o", self._index(index, self._first))
 
     # -- expressions
 
-    def _expr(self, value: Expr) -> str:
-        match value:
-            case Const(number, kind):
-                return _constant(number, kind)
-            case Var(name):
-                place, kind = self._places[name]
-                return self.value(f"load {kind}, ptr {place}")
-            case Load(field, index, kind):
-                word = self.value(
-                    f"load {'float' if kind == F32 else 'i32'}, ptr {self._address(field, index)}, align 4"
-                )
-                return self.value(f"icmp ne i32 {word}, 0") if kind == BOOL else word
-            case Unary(op, a):
-                return self._unary(op, self._expr(a), value.type)
-            case Binary(op, a, b, kind):
-                return self.value(_binary(op, self._expr(a), self._expr(b), kind))
-            case Compare(op, a, b):
-                return self.value(_compare(op, self._expr(a), self._expr(b), a.type))
-            case Logic(op, a, b):
-                return self.value(f"{op} i1 {self._expr(a)}, {self._expr(b)}")
-            case Select(test, a, b, kind):
-                t, x, y = self._expr(test), self._expr(a), self._expr(b)
-                return self.value(f"select i1 {t}, {TYPES[kind]} {x}, {TYPES[kind]} {y}")
-            case Cast(a, kind):
-                return self._cast(self._expr(a), a.type, kind)
-        raise AssertionError(f"no code for {value!r}")
+    def expr(self, value: Expr) -> str:
+        if isinstance(value, Cast) and F32 not in (value.type, value.a.type):
+            return self.expr(value.a)  # i32 <-> u32: the same bits
+        return super().expr(value)
 
-    def _unary(self, op: str, a: str, kind: str) -> str:
-        if op == "not":
-            return self.value(f"xor i1 {a}, true")
-        if op == "inv":
-            return self.value(f"xor i32 {a}, -1")
-        if op == "neg":
-            return self.value(f"fneg float {a}" if kind == F32 else f"sub i32 0, {a}")
-        return self.value(f"call float @llvm.{INTRINSICS[op]}.f32(float {a})")
+    def operation(self, op: str, kind: str, *operands: str) -> str:
+        return self.value(super().operation(op, kind, *operands))
 
-    def _cast(self, a: str, was: str, wanted: str) -> str:
-        if wanted == F32:
-            return self.value(f"{'sitofp' if was == I32 else 'uitofp'} {TYPES[was]} {a} to float")
-        if was == F32:
-            return self.value(f"fptosi float {a} to i32")
-        return self.value(f"zext i1 {a} to i32") if was == BOOL else a
+    def variable(self, name: str) -> str:
+        place, kind = self._places[name]
+        return self.value(f"load {kind}, ptr {place}")
 
+    def constant(self, value: Const) -> str:
+        if value.type == F32:
+            return _float(float(value.value))
+        if value.type == BOOL:
+            return "true" if value.value else "false"
+        number = int(value.value) & 0xFFFFFFFF
+        return str(number - (1 << 32) if number >= 1 << 31 else number)
 
-def _binary(op: str, a: str, b: str, kind: str) -> str:
-    if kind == F32:
-        return f"{FLOAT_OPERATIONS[op]} float {a}, {b}"
-    if op == "hash32":
-        return f"call i32 @hash32(i32 {a}, i32 {b})"
-    if op == ">>":
-        return f"{'lshr' if kind == U32 else 'ashr'} i32 {a}, {b}"
-    if op in ("//", "%"):
-        return f"call i32 @{_DIVISIONS[op, kind]}(i32 {a}, i32 {b})"
-    return f"{INT_OPERATIONS[op]} i32 {a}, {b}"
-
-
-_DIVISIONS = {
-    ("//", I32): "floor_divide",
-    ("%", I32): "floor_modulo",
-    ("//", U32): "divide_unsigned",
-    ("%", U32): "modulo_unsigned",
-}
-
-
-def _unsigned(name: str, instruction: str) -> str:
-    return f"""
-define internal i32 @{name}(i32 %a, i32 %b) alwaysinline {{
-  %none = icmp eq i32 %b, 0
-  %by = select i1 %none, i32 1, i32 %b
-  %word = {instruction} i32 %a, %by
-  %result = select i1 %none, i32 0, i32 %word
-  ret i32 %result
-}}
-"""
-
-
-PRELUDE += _unsigned("divide_unsigned", "udiv") + _unsigned("modulo_unsigned", "urem")
-
-
-def _compare(op: str, a: str, b: str, kind: str) -> str:
-    if kind == F32:
-        return f"fcmp {FLOAT_COMPARE[op]} float {a}, {b}"
-    if op in ("==", "!="):
-        return f"icmp {'eq' if op == '==' else 'ne'} {TYPES[kind]} {a}, {b}"
-    return f"icmp {'u' if kind in (U32, BOOL) else 's'}{INT_COMPARE[op]} {TYPES[kind]} {a}, {b}"
-
-
-def _constant(value: float | int | bool, kind: str) -> str:
-    if kind == F32:
-        return _float(float(value))
-    if kind == BOOL:
-        return "true" if value else "false"
-    number = int(value) & 0xFFFFFFFF
-    return str(number - (1 << 32) if number >= 1 << 31 else number)
+    def load(self, field: str, index: Expr | None, kind: str) -> str:
+        word = self.value(f"load {'float' if kind == F32 else 'i32'}, ptr {self._address(field, index)}, align 4")
+        return self.value(f"icmp ne i32 {word}, 0") if kind == BOOL else word
 
 
 def _float(value: float) -> str:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import keyword
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dshq_kernels.backends.walk import AS_PYTHON, Spelling, Text
 from dshq_kernels.language.arithmetic import bounds, unclamped, unsaturated
 from dshq_kernels.language.ir import (
     BOOL,
@@ -24,28 +26,17 @@ from dshq_kernels.language.ir import (
     I32,
     U32,
     Aside,
-    Assign,
     Binary,
-    Cast,
-    Compare,
     Const,
-    Emit,
     Expr,
     For,
     If,
-    Load,
-    Logic,
     Origin,
-    Out,
     Pause,
     Print,
     Program,
-    Select,
     Shown,
     Stmt,
-    Store,
-    Unary,
-    Var,
 )
 
 SCALAR = ("terminated", "winner", "baseline")
@@ -53,7 +44,20 @@ SCALAR = ("terminated", "winner", "baseline")
 OWN = ("s", "i", "o", "side")
 UNCLEAR = re.compile(r".*_(d?\d+)?|F\d+")
 """Names that the code has for something else: `x_` for a field or a counter, `x_1` for a variable, `F1` for a float."""
-WRAP = {I32: "(({}) + 2147483648 & 4294967295) - 2147483648", U32: "({}) & 4294967295"}
+WRAP = {I32: "((({0}) + 2147483648 & 4294967295) - 2147483648)", U32: "(({0}) & 4294967295)"}
+WRAPPED = {**{op: AS_PYTHON[op] for op in ("+", "-", "*", "<<")}, "neg": "-{0}"}
+"""Operations that may leave the 32 bits of whole numbers."""
+SPELT: Spelling = {
+    **AS_PYTHON,
+    **{(op, kind): wrap.format(text) for op, text in WRAPPED.items() for kind, wrap in WRAP.items()},
+    **WRAP,
+    "//": "quotient({}, {})",
+    "%": "remainder({}, {})",
+    ("inv", U32): "(~{} & 4294967295)",
+    "sqrt": "root({})",
+    "select": "({1} if {0} else {2})",
+    (I32, F32): "int({})",
+}
 
 
 def reference_source(program: Program) -> str:
@@ -65,10 +69,13 @@ def reference_source(program: Program) -> str:
     return json.dumps({"floats": list(floats), "verbs": verbs})
 
 
-class _Verb:
+class _Verb(Text):
     """Writes one verb."""
 
+    pad, spelt, flag = "    ", SPELT, "(1 if {} else 0)"
+
     def __init__(self, program: Program, key: str, floats: dict[int, int]):
+        super().__init__(depth=0)
         self.program, self.key, self.floats = program, key, floats
         kind, *names = key.split(":")
         self.scalar = kind in SCALAR
@@ -79,7 +86,8 @@ class _Verb:
         self.title = own.rule if own else kind
         """What a traceback calls it: the rule's own name."""
         self.place = own or first or Origin(f"<rules of {program.name}>", 1, self.rule)
-        self.lines: list[str] = []
+        self.at: Origin | None = None
+        """Where the statement that is being written comes from."""
         self.rows: list[int] = []
         self.used: dict[str, None] = {}
         self.inner: dict[str, int] = {"": 0}
@@ -87,15 +95,14 @@ class _Verb:
         """Which place of `inner` the last line came from; None where paths meet."""
 
     def written(self) -> dict[str, Any]:
-        depth = 1
-        self.block(self.program.verbs[self.key], depth)
+        self.inside(self.program.verbs[self.key])
         side = f", side={self.side}" if self.side else ""
         head = [f"def {self.title}(s, i, o{side}):", *(f"    {field}_ = s.{field}" for field in self.used)]
         if len(self.inner) > 1:
             head.append("    inner_ = 0")
         if self.rule == "scene":
             head.append("    count_ = 0")
-            self.line(depth, "return count_", self.rows[-1] if self.rows else self.place.line)
+            self.put(f"{self.pad}return count_", self.last)
         return {
             "key": self.key,
             "name": self.title,
@@ -106,16 +113,26 @@ class _Verb:
             "inner": list(self.inner),
         }
 
-    def line(self, depth: int, text: str, row: int) -> None:
-        self.lines.append("    " * depth + text)
+    @property
+    def last(self) -> int:
+        """The row of the last line."""
+        return self.rows[-1] if self.rows else self.place.line
+
+    def put(self, text: str, row: int) -> None:
+        """Write a line that comes from a row of the verb's own file."""
+        super().line(text)
         self.rows.append(row)
 
-    def row(self, at: Origin | None, depth: int) -> int:
+    def line(self, text: str) -> None:
+        self.put(text, self.row())
+
+    def row(self) -> int:
         """The line to show for a statement: in the verb's own file, where the rule that was called is in another. Notes
         the inner place.
         """
+        at = self.at
         if at is None:
-            return self.rows[-1] if self.rows else self.place.line
+            return self.last
         said = f"in rule {at.rule!r} at {at.file}:{at.line}" if at.caller else ""
         outer = at.caller
         while outer:
@@ -127,72 +144,72 @@ class _Verb:
         row = (here or at.outermost).line
         number = self.inner.setdefault(said, len(self.inner))
         if number != self.now:
-            self.line(depth, f"inner_ = {number}", row)
+            self.put(f"inner_ = {number}", row)
             self.now = number
         return row
 
     # -- statements
 
-    def block(self, statements: tuple[Stmt, ...], depth: int) -> None:
+    def inside(self, block: Sequence[Stmt]) -> None:
         before = len(self.lines)
-        for statement in statements:
-            self.statement(statement, depth)
+        super().inside(block)
         if len(self.lines) == before:
-            self.line(depth, "pass", self.rows[-1] if self.rows else self.place.line)
+            self.put(f"{self.pad}pass", self.last)
 
-    def statement(self, it: Stmt, depth: int) -> None:
-        if isinstance(it, Assign):
-            name, value = self.name(it.name), self.e(it.value)
-            number = unsaturated(it.value)
-            if number:
-                value = f"saturated({self.e(number)})"
-            if name != value:
-                self.line(depth, f"{name} = {value}", self.row(it.at, depth))
-        elif isinstance(it, Store):
-            place = f"{it.field}_[{'i' if it.index is None else f'{self.index(it.index)}, i'}]"
-            self.used.setdefault(it.field)
-            self.line(depth, f"{place} = {self.word(it.value)}", self.row(it.at, depth))
-        elif isinstance(it, Out):
-            place = "o[i]" if self.scalar else f"o[{self.index(it.index)}, i]"
-            self.line(depth, f"{place} = {self.word(it.value)}", self.row(it.at, depth))
-        elif isinstance(it, Emit):
-            values = ", ".join(map(self.e, it.values))
-            self.line(depth, f"count_ = emit(o, count_, {values})", self.row(it.at, depth))
-        elif isinstance(it, Aside):
-            self.row(it.at, depth)
-            for part in it.body:
-                self.statement(part, depth)
-        elif isinstance(it, Print):
-            self.line(depth, f"print({', '.join(map(self.text, it.parts))})", self.row(it.at, depth))
-        elif isinstance(it, Pause):
-            self.line(depth, "breakpoint()", self.row(it.at, depth))
-        else:
-            self.nested(it, depth)
+    def statement(self, it: Stmt) -> None:
+        self.at = it.at
+        match it:
+            case Aside(body):
+                self.row()
+                self.statements(body)
+            case Print(parts):
+                self.line(f"print({', '.join(map(self.text, parts))})")
+            case Pause():
+                self.line("breakpoint()")
+            case _:
+                super().statement(it)
 
-    def nested(self, it: If | For, depth: int) -> None:
-        row = self.row(it.at, depth)
-        if isinstance(it, For):
-            self.now = None
-            self.line(depth, f"for {self.name(it.var)} in range({it.start}, {it.stop}, {it.step}):", row)
-            self.block(it.body, depth + 1)
-        else:
-            start = self.now
-            self.line(depth, f"if {self.e(it.test)}:", row)
-            self.block(it.body, depth + 1)
-            if it.orelse:
-                self.line(depth, "else:", row)
-                self.now = start
-                self.block(it.orelse, depth + 1)
+    def assign(self, name: str, value: Expr) -> None:
+        number, target = unsaturated(value), self.variable(name)
+        text = f"saturated({self.expr(number)})" if number else self.expr(value)
+        if target != text:
+            self.line(f"{target} = {text}")
+
+    def store(self, field: str, index: Expr | None, value: Expr) -> None:
+        self.line(f"{self.element(field, index)} = {self.as_number(value)}")
+
+    def out(self, index: Expr, value: Expr) -> None:
+        place = "o[i]" if self.scalar else f"o[{self.index(index)}, i]"
+        self.line(f"{place} = {self.as_number(value)}")
+
+    def emit(self, values: Sequence[Expr]) -> None:
+        self.line(f"count_ = emit(o, count_, {', '.join(map(self.expr, values))})")
+
+    def branch(self, it: If) -> None:
+        row, start = self.row(), self.now
+        self.put(f"if {self.expr(it.test)}:", row)
+        self.inside(it.body)
+        if it.orelse:
+            self.put("else:", row)
+            self.now = start
+            self.inside(it.orelse)
         self.now = None
 
-    def word(self, value: Expr) -> str:
-        """A value as it is stored."""
-        return f"(1 if {self.e(value)} else 0)" if value.type == BOOL else self.e(value)
+    def loop(self, it: For) -> None:
+        self.line(f"for {self.variable(it.var)} in range({it.start}, {it.stop}, {it.step}):")
+        self.now = None
+        self.inside(it.body)
+        self.now = None
+
+    def element(self, field: str, index: Expr | None) -> str:
+        """An element of the state."""
+        self.used.setdefault(field)
+        return f"{field}_[{'i' if index is None else f'{self.index(index)}, i'}]"
 
     def index(self, index: Expr) -> str:
         """An index; where the front end clamps it, a call that does."""
         inside = unclamped(index)
-        return f"inside({self.e(inside[0])}, {inside[1].value})" if inside else self.e(index)
+        return f"inside({self.expr(inside[0])}, {inside[1].value})" if inside else self.expr(index)
 
     def text(self, parts: tuple[str | Shown, ...]) -> str:
         """An argument of `print`."""
@@ -204,40 +221,23 @@ class _Verb:
         return " + ".join(written) or "''"
 
     def shown(self, part: Shown) -> str:
-        return "i" if isinstance(part.value, str) else self.e(part.value)
+        return "i" if isinstance(part.value, str) else self.expr(part.value)
 
     # -- expressions
 
-    def name(self, variable: str) -> str:
+    def variable(self, name: str) -> str:
         """The author's name of a variable where it cannot be taken for another one."""
-        name = self.program.names.get(variable, variable)
-        taken = name in OWN or name in WORDS or keyword.iskeyword(name)
-        return variable if taken or UNCLEAR.fullmatch(name) else name
+        own = self.program.names.get(name, name)
+        taken = own in OWN or own in WORDS or keyword.iskeyword(own)
+        return name if taken or UNCLEAR.fullmatch(own) else own
 
-    def e(self, value: Expr) -> str:
-        if isinstance(value, Const):
-            return self.constant(value)
-        if isinstance(value, Var):
-            return self.name(value.name)
-        if isinstance(value, Load):
-            self.used.setdefault(value.field)
-            text = f"{value.field}_[{'i' if value.index is None else f'{self.index(value.index)}, i'}]"
-            return f"({text} != 0)" if value.type == BOOL else text
-        if isinstance(value, Unary):
-            return self.unary(value)
-        if isinstance(value, Binary):
-            return self.binary(value)
-        if isinstance(value, Compare):
-            return f"({self.e(value.a)} {value.op} {self.e(value.b)})"
-        if isinstance(value, Logic):
-            return f"({self.e(value.a)} {value.op} {self.e(value.b)})"
-        if isinstance(value, Select):
-            return f"({self.e(value.a)} if {self.e(value.test)} else {self.e(value.b)})"
-        assert isinstance(value, Cast)
-        a = self.e(value.a)
-        if value.type == F32:
-            return f"f32({a})"
-        return f"int({a})" if value.a.type == F32 else f"({WRAP[value.type].format(a)})"
+    def load(self, field: str, index: Expr | None, kind: str) -> str:
+        return f"({self.element(field, index)} != 0)" if kind == BOOL else self.element(field, index)
+
+    def expr(self, value: Expr) -> str:
+        if isinstance(value, Binary) and never_leaves(value):
+            return AS_PYTHON[value.op].format(self.expr(value.a), self.expr(value.b))
+        return super().expr(value)
 
     def constant(self, value: Const) -> str:
         if value.type == BOOL:
@@ -247,31 +247,14 @@ class _Verb:
             return f"F{self.floats.setdefault(bits, len(self.floats))}"
         return f"({value.value})" if value.value < 0 else str(int(value.value))
 
-    def unary(self, value: Unary) -> str:
-        a = self.e(value.a)
-        if value.op == "neg":
-            return f"(-{a})" if value.type == F32 else f"({WRAP[value.type].format(f'-{a}')})"
-        if value.op == "inv":
-            return f"(~{a})" if value.type == I32 else f"(~{a} & 4294967295)"
-        return f"(not {a})" if value.op == "not" else f"{FUNCTIONS[value.op]}({a})"
 
-    def binary(self, value: Binary) -> str:
-        a, b, op = self.e(value.a), self.e(value.b), value.op
-        plain = f"({a} {op} {b})"
-        if value.type == F32 or op in ("&", "|", "^", ">>"):
-            return plain
-        if op == "hash32":
-            return f"hash32({a}, {b})"
-        if op in ("//", "%"):
-            if not (isinstance(value.b, Const) and value.b.value > 0):
-                return f"{'quotient' if op == '//' else 'remainder'}({a}, {b})"
-            return plain
-        if value.type == I32 and bounds(value) is not None:
-            return plain
-        return f"({WRAP[value.type].format(plain)})"
+def never_leaves(value: Binary) -> bool:
+    """Whether an operation gives the same in Python, which knows no 32 bits."""
+    if value.op in ("//", "%"):
+        return isinstance(value.b, Const) and value.b.value > 0
+    return value.op != "hash32" and value.type == I32 and bounds(value) is not None
 
 
-FUNCTIONS = {"abs": "abs", "sqrt": "root", "floor": "floor"}
 WORDS = ("abs", "breakpoint", "emit", "f32", "floor", "format", "hash32", "inside", "int", "print", "quotient", "range",
          "remainder", "root", "saturated")  # fmt: skip
 """The words of the generated code besides constants: Python's own and those of reference_game.py."""

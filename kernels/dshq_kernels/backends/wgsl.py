@@ -9,10 +9,11 @@ bits: floats are near the processor's, not equal to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 
+from dshq_kernels.backends.walk import AS_C, Braces, OnRows, Rows, Spelling
 from dshq_kernels.language.arithmetic import FOLD, wrap
 from dshq_kernels.language.ir import (
     BOOL,
@@ -21,24 +22,12 @@ from dshq_kernels.language.ir import (
     U32,
     Assign,
     Binary,
-    Cast,
-    Compare,
     Const,
-    Emit,
     Expr,
-    Field,
     For,
     If,
-    Load,
-    Logic,
-    Out,
     Program,
-    Select,
     Stmt,
-    Store,
-    Unary,
-    Var,
-    accesses,
 )
 
 GROUP = 64
@@ -112,6 +101,14 @@ fn emit(values: array<f32, 12>) {{
   shapes += 1u;
 }}
 """
+SPELT: Spelling = {
+    **AS_C,
+    **{op: f"({{}} {op} u32({{}}))" for op in ("<<", ">>")},
+    **{("//", kind): f"quotient_{kind}({{}}, {{}})" for kind in (I32, U32)},
+    **{("%", kind): f"rest_{kind}({{}}, {{}})" for kind in (I32, U32)},
+    ("neg", U32): "(0u - {})",
+    "select": "select({2}, {1}, {0})",
+}
 
 
 def wgsl_source(program: Program) -> str:
@@ -124,23 +121,26 @@ def mask_words(n_actions: int) -> int:
     return -(-n_actions // 32)
 
 
-class _Module:
-    """The text under construction, and the names of the words of the state."""
+class _Module(Rows):
+    """The text under construction, and the words of the state."""
 
     def __init__(self, program: Program):
+        super().__init__(program, (statement for verb in program.verbs.values() for statement in verb))
         self._program = program
-        self._fields = {field.name: field for field in program.fields}
-        self._rows: dict[str, int] = {}
-        row = 0
-        for field in program.fields:
-            self._rows[field.name] = row
-            row += field.words
-        self._in_memory = {
-            name
-            for statements in program.verbs.values()
-            for name, index, _ in accesses(statements)
-            if index is not None and not isinstance(index, Const)
-        }
+
+    def word(self, field: str, place: int | str) -> str:
+        at = f"{place}u" if isinstance(place, int) else place
+        return f"state[({self.rows[field]}u + u32({at})) * size.games + game]"
+
+    def number(self, word: str, kind: str) -> str:
+        if kind == BOOL:
+            return f"({word} != 0u)"
+        return word if kind == U32 else f"bitcast<{kind}>({word})"
+
+    def bits(self, value: str, kind: str) -> str:
+        if kind == BOOL:
+            return f"select(0u, 1u, {value})"
+        return value if kind == U32 else f"bitcast<u32>({value})"
 
     def text(self) -> str:
         program, sides = self._program, range(self._program.sides)
@@ -187,15 +187,9 @@ class _Module:
     def _registers(self) -> Iterator[str]:
         """A private variable for each element of the state that does not stay in the buffer."""
         for field in self._program.fields:
-            if field.name not in self._in_memory:
+            if field.name not in self.in_memory:
                 for index in range(field.words):
-                    yield f"var<private> {self._register(field.name, index)}: {field.type};"
-
-    def _register(self, field: str, index: int) -> str:
-        return f"x_{field}_{index}" if self._fields[field].length else f"x_{field}"
-
-    def _word(self, field: str, index: str) -> str:
-        return f"state[({self._rows[field]}u + u32({index})) * size.games + game]"
+                    yield f"var<private> {self.register(field.name, index)}: {field.type};"
 
     def _kernel(
         self, name: str, verbs: Sequence[str], test: str = "", after: Sequence[str] = (), shown: bool = False
@@ -203,28 +197,19 @@ class _Module:
         """An entry point: loads the registers that the verbs touch, calls them and stores what they may have changed.
         `shown`: each verb is a mask, and its words go into `whole`.
         """
-        touched: dict[tuple[str, int], bool] = {}
-        for verb in (*verbs, *(self._mask_verbs() if name == "random" else ())):
-            for field, index, written in accesses(self._program.verbs[verb]):
-                if field not in self._in_memory:
-                    key = (field, _constant(index))
-                    touched[key] = touched.get(key, False) or written
+        run = (*verbs, *(self._mask_verbs() if name == "random" else ()))
+        touched, written = self.touched(statement for verb in run for statement in self._program.verbs[verb])
         lines = [f"@compute @workgroup_size({GROUP})", f"fn {name}(@builtin(global_invocation_id) id: vec3u) {{"]
         lines += ["  game = id.x;", "  if (game >= size.games) { return; }"]
         lines += [f"  if (!({test})) {{ return; }}"] if test else []
-        for field, place in touched:
-            value = _number(self._word(field, f"{place}u"), self._fields[field])
-            lines.append(f"  {self._register(field, place)} = {value};")
+        lines += [f"  {line};" for line in self.loads(touched)]
         for side, verb in enumerate(verbs):
             call = f"{_name(verb)}();"
             if verb == "tick":
                 call = f"for (var k = 0u; k < size.ticks; k++) {{ {call} }}"
             lines.append(f"  show_{side}();" if shown else f"  {call}")
         lines += [f"  {line}" for line in after]
-        for (field, place), written in touched.items():
-            if written:
-                value = _bits(self._register(field, place), self._fields[field])
-                lines.append(f"  {self._word(field, f'{place}u')} = {value};")
+        lines += [f"  {line};" for line in self.stores(key for key in touched if key in written)]
         return "\n".join([*lines, "}"]) + "\n"
 
     def _mask_verbs(self) -> list[str]:
@@ -257,86 +242,47 @@ class _Module:
             count[statement.name] = count.get(statement.name, 0) + 1
             kinds[statement.name] = statement.value.type
         several = [name for name, times in count.items() if times > 1]
-        lines = [f"fn {_name(key)}() {{", *(f"  var v_{name}: {kinds[name]};" for name in several)]
-        lines += self._block(statements, 1, place, set(several))
-        return "\n".join([*lines, "}"])
+        code = _Function(self, place, several)
+        code.statements(statements)
+        return "\n".join(
+            [f"fn {_name(key)}() {{", *(f"  var v_{name}: {kinds[name]};" for name in several), *code.lines, "}"]
+        )
 
-    def _block(self, statements: Sequence[Stmt], depth: int, place: str, several: set[str]) -> list[str]:
-        pad = "  " * depth
-        lines: list[str] = []
-        for statement in statements:
-            if isinstance(statement, Assign):
-                head = "" if statement.name in several else "let "
-                lines.append(f"{pad}{head}v_{statement.name} = {self._expr(statement.value)};")
-            elif isinstance(statement, Store):
-                lines.append(f"{pad}{self._store(statement)};")
-            elif isinstance(statement, Out):
-                index, value = self._expr(statement.index), self._expr(statement.value)
-                if place:
-                    value = f"select(0i, 1i, {value})" if statement.value.type == BOOL else value
-                    lines.append(f"{pad}{place.format(index)} = {value};")
-                else:
-                    lines.append(f"{pad}allow({index}, {value});")
-            elif isinstance(statement, Emit):
-                values = ", ".join(self._expr(value) for value in statement.values)
-                lines.append(f"{pad}emit(array<f32, 12>({values}));")
-            elif isinstance(statement, If):
-                lines.append(f"{pad}if ({self._expr(statement.test)}) {{")
-                lines += self._block(statement.body, depth + 1, place, several)
-                if statement.orelse:
-                    lines.append(f"{pad}}} else {{")
-                    lines += self._block(statement.orelse, depth + 1, place, several)
-                lines.append(f"{pad}}}")
-            else:
-                assert isinstance(statement, For)
-                v, sign = f"v_{statement.var}", "<" if statement.step > 0 else ">"
-                loop = f"var {v} = {statement.start}i; {v} {sign} {statement.stop}i; {v} += {statement.step}i"
-                lines.append(f"{pad}for ({loop}) {{")
-                lines += [*self._block(statement.body, depth + 1, place, several), f"{pad}}}"]
-        return lines
 
-    def _store(self, statement: Store) -> str:
-        value, field = self._expr(statement.value), statement.field
-        if field in self._in_memory:
-            index = self._expr(statement.index) if statement.index else "0u"
-            return f"{self._word(field, index)} = {_bits(value, self._fields[field])}"
-        return f"{self._register(field, _constant(statement.index))} = {value}"
+class _Function(OnRows, Braces):
+    """A verb as it is written. `place`: of an element of its result, "" for a mask; `several`: the variables that are
+    given a value more than once.
+    """
 
-    def _load(self, load: Load) -> str:
-        if load.field in self._in_memory:
-            index = self._expr(load.index) if load.index else "0u"
-            return _number(self._word(load.field, index), self._fields[load.field])
-        return self._register(load.field, _constant(load.index))
+    spelt, flag, declared, suffix = SPELT, "select(0i, 1i, {})", "var ", "i"
 
-    def _expr(self, value: Expr) -> str:
-        e, value = self._expr, folded(value)
-        if isinstance(value, Const):
-            return number(value.value, value.type)
-        if isinstance(value, Var):
-            return f"v_{value.name}"
-        if isinstance(value, Load):
-            return self._load(value)
-        if isinstance(value, Unary):
-            a = e(value.a)
-            if value.op in ("neg", "inv", "not"):
-                sign = {"neg": "0u - " if value.type == U32 else "-", "inv": "~", "not": "!"}[value.op]
-                return f"({sign}{a})"
-            return f"{value.op}({a})"
-        if isinstance(value, Binary):
-            a, b = e(value.a), e(value.b)
-            if value.op == "hash32":
-                return f"hash32({a}, {b})"
-            if value.op in ("//", "%"):
-                return f"{'quotient' if value.op == '//' else 'rest'}_{value.type}({a}, {b})"
-            return f"({a} {value.op} u32({b}))" if value.op in ("<<", ">>") else f"({a} {value.op} {b})"
-        if isinstance(value, Compare):
-            return f"({e(value.a)} {value.op} {e(value.b)})"
-        if isinstance(value, Logic):
-            return f"({e(value.a)} {'&&' if value.op == 'and' else '||'} {e(value.b)})"
-        if isinstance(value, Select):
-            return f"select({e(value.b)}, {e(value.a)}, {e(value.test)})"
-        assert isinstance(value, Cast)
-        return f"{value.type}({e(value.a)})"
+    def __init__(self, state: _Module, place: str, several: Container[str]):
+        super().__init__(state)
+        self._place, self._several = place, several
+
+    def assign(self, name: str, value: Expr) -> None:
+        self.line(f"{'' if name in self._several else 'let '}v_{name} = {self.expr(value)};")
+
+    def store(self, field: str, index: Expr | None, value: Expr) -> None:
+        self.line(f"{self.stored(field, index, value)};")
+
+    def out(self, index: Expr, value: Expr) -> None:
+        if self._place:
+            self.line(f"{self._place.format(self.expr(index))} = {self.as_number(value)};")
+        else:
+            self.line(f"allow({self.expr(index)}, {self.expr(value)});")
+
+    def emit(self, values: Sequence[Expr]) -> None:
+        self.line(f"emit(array<f32, 12>({', '.join(map(self.expr, values))}));")
+
+    def expr(self, value: Expr) -> str:
+        return super().expr(folded(value))
+
+    def variable(self, name: str) -> str:
+        return f"v_{name}"
+
+    def constant(self, value: Const) -> str:
+        return number(value.value, value.type)
 
 
 def folded(value: Expr) -> Expr:
@@ -372,27 +318,8 @@ def number(value: float | int | bool, kind: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _constant(index: Expr | None) -> int:
-    """The element that a known index names; 0 for a scalar."""
-    return int(index.value) if isinstance(index, Const) else 0
-
-
 def _name(verb: str) -> str:
     return "do_" + verb.replace(":", "_")
-
-
-def _number(word: str, field: Field) -> str:
-    """A word of the state as a number of the field's type."""
-    if field.type == BOOL:
-        return f"({word} != 0u)"
-    return word if field.type == U32 else f"bitcast<{field.type}>({word})"
-
-
-def _bits(value: str, field: Field) -> str:
-    """A number of the field's type as a word of the state."""
-    if field.type == BOOL:
-        return f"select(0u, 1u, {value})"
-    return value if field.type == U32 else f"bitcast<u32>({value})"
 
 
 def _assignments(statements: Sequence[Stmt]) -> Iterator[Assign]:

@@ -10,8 +10,9 @@ The front end writes a program as its author did: branches are branches, and wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 F32, I32, U32, BOOL = "f32", "i32", "u32", "bool"
 TYPES = (F32, I32, U32, BOOL)
@@ -258,6 +259,12 @@ class Program:
         """4-byte words of one game's state."""
         return sum(field.words for field in self.fields)
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """The word of the state that each field begins at."""
+        words = accumulate((field.words for field in self.fields), initial=0)
+        return {field.name: at for field, at in zip(self.fields, words, strict=False)}
+
 
 def debugs(statements: Sequence[Stmt]) -> bool:
     """Whether something in them only debugs."""
@@ -271,7 +278,7 @@ def debugs(statements: Sequence[Stmt]) -> bool:
     return False
 
 
-def accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
+def accesses(statements: Iterable[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
     """(field, index, whether written) of every load and store."""
     for statement in statements:
         for value in _values(statement):
