@@ -40,7 +40,13 @@ game.restore(state, begin)
 game.tick(state, 3)
 assert np.array_equal(game.words(state), later), "a snapshot goes on as its game did"
 assert (game.actions(state, "idle").copy_to_host() == 0).all()
-for wrong in (lambda: game.restore(state, game.new(16)), lambda: game.actions(state, "nobody")):
+deep = "\\n".join(" " * k + "if True:" for k in range(120)) + " 0"
+wrongs = (
+    lambda: game.restore(state, game.new(16)),
+    lambda: game.actions(state, "nobody"),
+    lambda: type(game)(deep, drill.spec),
+)
+for wrong in wrongs:
     try:
         wrong()
     except ValueError as error:
@@ -78,6 +84,7 @@ def test_hundreds_of_allowed_actions_in_the_simulator():
 def test_copies_and_mistakes_in_the_simulator():
     said = simulated(COPIES)
     assert "expected a snapshot of shape" in said and "has no baseline 'nobody'" in said
+    assert "the rules of 'cartpole': this is nested too deeply for CUDA" in said
 
 
 @pytest.mark.parametrize("name", [pytest.param("ball", marks=pytest.mark.slow), "cartpole"])

@@ -279,3 +279,32 @@ def test_the_switch_travels_with_the_drill_and_compiles_nothing(monkeypatch):
     monkeypatch.setenv("DSHQ_RULES", "slow")
     with pytest.raises(ValueError, match="DSHQ_RULES: expected 'reference'"):
         drill.game()
+
+
+# -- names of the generated code
+
+
+def counts(s, i):
+    s.x[i] = doubled(s.x[i])
+    s.count[i] += s.inner[i]
+
+
+def draws_its_count(s, i):
+    circle(s.x[i], 0.0, 1.0, 0)
+    circle(float(s.count[i]), 0.0, 1.0, 0)
+
+
+@rule
+def floor(s, i, side):
+    return int(doubled(s.x[i]))
+
+
+def test_fields_and_baselines_may_have_the_names_that_the_code_has():
+    members = {"scene": rule(draws_its_count), "palette": ("turf",), "floor": floor, "baselines": ("floor",)}
+    drill = compile_drill(drill_with(counts, state={"x": "f32", "count": "i32", "inner": "i32"}, **members))
+    game = drill.game(reference=True)
+    tiles = game.new(1)
+    tiles["inner"] = 3
+    game.tick(tiles)
+    assert (tiles["count"] == 3).all() and (game.actions(tiles, "floor") == int(2 * np.exp(2))).all()
+    assert game.scene(tiles)[:, 2].tolist() == [2, 3]

@@ -190,6 +190,24 @@ def test_a_constant_may_have_the_name_of_a_word():
     assert (tiles["row"][0, 0] == 3).all() and (tiles["row"][0, 1] == 5).all()
 
 
+lane, tile, select, fract, var, function = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0  # words of back ends
+inner, count, observe, reset = 7.0, 8.0, 9.0, 10.0  # of the reference, and of the drill's own rules
+sin, circle = (0.5, 11.0), (12.0, 13.0)
+
+
+def reads_constants(s, i):
+    s.row[0, i] = lane + tile + select + fract + var + function + inner + count
+    s.row[1, i] = observe + reset + sin[1] + circle[0]
+    s.x[i] = sin(0.0)
+
+
+def test_constants_and_tables_may_have_the_name_of_anything():
+    game = compile_drill(drill_with(reads_constants)).game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["row"][0, :2] == [[36], [42]]).all() and (tiles["x"] == 0).all()
+
+
 def test_a_comment_may_stand_further_left_than_its_rule(tmp_path):
     text = "class Rules:\n    def tick(s, i):\n# s.x[i] = 2.0\n        s.x[i] = 1.0\n"
     (tmp_path / "left.py").write_text(text)

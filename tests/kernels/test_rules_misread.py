@@ -5,6 +5,7 @@
 import functools
 import importlib.util
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -258,15 +259,21 @@ def test_what_is_nested_too_deeply_is_refused(tmp_path):
 
 def test_what_python_cannot_nest_so_deeply_is_said_where_python_runs_it(tmp_path):
     game = compile_drill(drill_with(loaded(tmp_path, *many_tests(110)))).game(reference=True)
-    with pytest.raises(RulesError, match=r"deep.py:1: in rule 'tick': this is nested too deeply for Python to run"):
+    said = (
+        r"deep.py:(\d+): in rule 'tick': this is nested too deeply for Python to run.*\n    (.*)\n.*`elif` as several"
+    )
+    with pytest.raises(RulesError, match=said) as caught:
         game.tick(game.new(1))
+    line, text = re.search(said, str(caught.value)).groups()
+    assert int(line) > 100 and (tmp_path / "deep.py").read_text().splitlines()[int(line) - 1].strip() == text
 
 
 RULES = {"tick": rule(lambda s, i: None)}
 
 
 def test_a_lambda_is_no_rule():
-    with pytest.raises(RulesError, match=r"misread.py:\d+: rule '<lambda>' is not a plain function"):
+    said = r"misread.py:\d+: a rule is a `def`, and this is a lambda: write `@rule` and below it `def NAME\(s, i\): "
+    with pytest.raises(RulesError, match=said):
         compile_drill(drill_with(RULES["tick"]))
 
 

@@ -18,6 +18,8 @@ from dshq_kernels.backends.generated import load_module
 from dshq_kernels.backends.spec import Described, RulesSpec
 from dshq_kernels.backends.walk import AS_PYTHON, INTEGERS, OnRows, Rows, Spelling
 from dshq_kernels.language.ir import BOOL, F32, I32, U32, Const, Expr, For, If, Program, Stmt
+from dshq_kernels.language.scope import TOO_DEEP
+from dshq_kernels.language.subset import RulesError
 
 BLOCK = 128
 """Threads in a block (assumed: to be measured on a GPU)."""
@@ -193,7 +195,7 @@ class CudaGame(Described):
     stream: Any = 0
 
     def __init__(self, source: str, spec: RulesSpec):
-        """Raises RuntimeError if numba finds no usable GPU."""
+        """Raises RuntimeError if numba finds no usable GPU, and RulesError for rules that it cannot read."""
         from numba import cuda
 
         if not cuda.is_available():
@@ -208,7 +210,11 @@ class CudaGame(Described):
 
             dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # with few games every launch would warn
         self._cuda, self._threads = cuda, threads
-        self.module = load_module(source)
+        try:
+            self.module = load_module(source)
+        except (SyntaxError, RecursionError) as error:
+            what, mend = TOO_DEEP
+            raise RulesError(f"the rules of {spec.name!r}: {what} for CUDA ({error.args[0]}): {mend}") from None
         self.describe(spec)
         self.rows: dict[str, slice] = {}
         row = 0

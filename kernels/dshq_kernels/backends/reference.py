@@ -42,6 +42,8 @@ from dshq_kernels.language.ir import (
 SCALAR = ("terminated", "winner", "baseline")
 """Verbs that return one number a lane; the others write rows."""
 OWN = ("s", "i", "o", "side")
+INNER, COUNT = "__inner_", "__count_"
+"""The code's own variables: where a line was inlined from, and shapes drawn. No field begins so."""
 UNCLEAR = re.compile(r".*_(d?\d+)?|F\d+")
 """Names that the code has for something else: `x_` for a field or a counter, `x_1` for a variable, `F1` for a float."""
 WRAP = {I32: "((({0}) + 2147483648 & 4294967295) - 2147483648)", U32: "(({0}) & 4294967295)"}
@@ -99,10 +101,10 @@ class _Verb(Text):
         side = f", side={self.side}" if self.side else ""
         head = [f"def {self.title}(s, i, o{side}):", *(f"    {field}_ = s.{field}" for field in self.used)]
         if len(self.inner) > 1:
-            head.append("    inner_ = 0")
+            head.append(f"{self.pad}{INNER} = 0")
         if self.rule == "scene":
-            head.append("    count_ = 0")
-            self.put(f"{self.pad}return count_", self.last)
+            head.append(f"{self.pad}{COUNT} = 0")
+            self.put(f"{self.pad}return {COUNT}", self.last)
         return {
             "key": self.key,
             "name": self.title,
@@ -144,7 +146,7 @@ class _Verb(Text):
         row = (here or at.outermost).line
         number = self.inner.setdefault(said, len(self.inner))
         if number != self.now:
-            self.put(f"inner_ = {number}", row)
+            self.put(f"{INNER} = {number}", row)
             self.now = number
         return row
 
@@ -183,7 +185,7 @@ class _Verb(Text):
         self.line(f"{place} = {self.as_number(value)}")
 
     def emit(self, values: Sequence[Expr]) -> None:
-        self.line(f"count_ = emit(o, count_, {', '.join(map(self.expr, values))})")
+        self.line(f"{COUNT} = emit(o, {COUNT}, {', '.join(map(self.expr, values))})")
 
     def branch(self, it: If) -> None:
         row, start = self.row(), self.now

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import json
+import linecache
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.cpu import VERB_NAMES, CpuGame, tile_dtype
+from dshq_kernels.backends.reference import INNER
 from dshq_kernels.backends.spec import RulesSpec
 from dshq_kernels.language.ir import F32
+from dshq_kernels.language.scope import TOO_DEEP
 from dshq_kernels.language.subset import RulesError
 from dshq_kernels.simd.lanes import LANES
 
@@ -128,13 +131,12 @@ class Loaded:
     def verb(self, key: str) -> Callable[..., Any] | None:
         """A verb's function, or None where it does nothing."""
         if key in self._written and key not in self._loaded:
-            verb, scope = self._written[key], dict(self._names)
+            verb, made = self._written[key], dict[str, Callable[..., Any]]()
             try:
-                exec(compile(on_rows(verb["code"], verb["rows"]), verb["file"], "exec"), scope)
+                exec(compile(on_rows(verb["code"], verb["rows"]), verb["file"], "exec"), self._names, made)
             except (SyntaxError, RecursionError) as error:
-                place = f"{verb['file']}:{verb['line']}: in rule {verb['name']!r}"
-                raise RulesError(f"{place}: this is nested too deeply for Python to run ({error.args[0]})") from None
-            function = scope[verb["name"]]
+                raise too_deep(verb, error) from None
+            (function,) = made.values()
             self.inner[function.__code__] = verb["inner"]
             self._loaded[key] = function
         return self._loaded.get(key)
@@ -142,7 +144,7 @@ class Loaded:
     def inner_place(self, code: CodeType, names: Mapping[str, Any]) -> str:
         """Where the line that a verb is at was inlined from, by the verb's code and local names; "" for its own."""
         places = self.inner.get(code, [""])
-        return places[names.get("inner_", 0)]
+        return places[names.get(INNER, 0)]
 
     def note(self, error: BaseException, trace: TracebackType | None) -> None:
         """Say of an error where the lines of rules on its way come from."""
@@ -151,6 +153,16 @@ class Loaded:
             if place:
                 error.add_note(f"{place[:1].upper()}{place[1:]}")
             trace = trace.tb_next
+
+
+def too_deep(verb: Mapping[str, Any], error: SyntaxError | RecursionError) -> RulesError:
+    """That a verb cannot be run, with the line where Python gave up, if it said that."""
+    line = verb["rows"][error.lineno - 1] if isinstance(error, SyntaxError) and error.lineno else verb["line"]
+    what, mend = TOO_DEEP
+    return RulesError(
+        f"{verb['file']}:{line}: in rule {verb['name']!r}: {what} for Python to run ({error.args[0]})\n"
+        f"    {linecache.getline(verb['file'], line).strip()}\n{mend[:1].upper()}{mend[1:]}."
+    )
 
 
 def on_rows(code: str, rows: Sequence[int]) -> ast.Module:

@@ -7,8 +7,6 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from dshq_kernels.language.arithmetic import (
     COMPARE,
     I32_HIGH,
@@ -164,10 +162,7 @@ class Expressions:
         if isinstance(node, ast.Name) and node.id in scope.parsed.own:
             mend = f"give it one first; a rule that assigns to {node.id!r} sees no constant of that name"
             raise scope.error(node, f"the variable {node.id!r} has no value here", mend)
-        value = self.reader.lookup(node, scope.parsed)
-        if isinstance(node, ast.Name) and isinstance(value, (types.FunctionType, str)):
-            own = self.reader.named(node.id, scope.parsed)  # a constant may have the name of a word that is called
-            value = own if isinstance(own, (bool, int, float, np.number)) else value
+        value = self.reader.value(node, scope.parsed)
         if value is None or isinstance(value, (types.FunctionType, types.ModuleType, str)):
             name = ast.unparse(node)
             if isinstance(node, ast.Attribute) and scope.marks_field(node) and node.attr in self.reader.fields:
@@ -184,7 +179,7 @@ class Expressions:
         if scope.marks(owner, RESULT):
             raise scope.error(node, "the result can be written, but not read", "keep the value in a variable")
         if not scope.marks_field(owner) and not (isinstance(owner, ast.Name) and owner.id in scope.names):
-            table = self.reader.lookup(owner, scope.parsed)
+            table = self.reader.value(owner, scope.parsed)
             if isinstance(table, (tuple, list)):
                 index = settle(self.expr(node.slice, scope))
                 if index.type != I32:

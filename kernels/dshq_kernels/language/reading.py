@@ -25,6 +25,7 @@ NUMBERS = ("float", "int", "bool", "u32", "i32")
 BUILTIN = {name: name for name in ("min", "max", "abs", "sqrt", "floor", "hash32", *NUMBERS)}
 BUILTIN |= {"fabs": "abs", "float32": "float", "int32": "i32", "uint32": "u32"}
 WORDS: dict[str, Any] = BUILTIN | LIBRARY  # the words in every rule's scope
+CONSTANTS = (bool, int, float, np.number, tuple, list)
 OTHERWISE_IN_NUMPY = {"sign": "signum"}  # what numpy means by a name that is another word here
 
 
@@ -101,12 +102,21 @@ class Reader:
             return WORDS[OTHERWISE_IN_NUMPY[node.id]]
         return found if isinstance(found, types.FunctionType) else WORDS.get(node.id, found)
 
+    def value(self, node: ast.expr, parsed: Parsed) -> Any:
+        """The number or the table that a name or dotted name stands for around a rule, also where a word or a rule has
+        its name; where it stands for none, what `lookup` finds.
+        """
+        own = self.named(node.id, parsed, CONSTANTS) if isinstance(node, ast.Name) else None
+        return self.lookup(node, parsed) if own is None else own
+
     def has_rule(self, node: ast.expr, parsed: Parsed) -> bool:
         """Whether a name stands for a function marked @rule."""
         return hasattr(self.lookup(node, parsed), "__dshq_rule__")
 
-    def named(self, name: str, parsed: Parsed) -> Any:
-        """What stands under a name around a rule, whatever the word means in the language; or None."""
+    def named(self, name: str, parsed: Parsed, kinds: type | tuple[type, ...] = object) -> Any:
+        """What stands under a name around a rule and is of these kinds, whatever the word means in the language; or
+        None.
+        """
         function: Any = parsed.function
         closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         scopes: list[Mapping[str, Any]] = [function.__globals__]
@@ -114,7 +124,7 @@ class Reader:
             scopes = [self.source.rules, self.source.constants, *scopes]
         if name in closure:
             return closure[name].cell_contents if closure[name] != types.CellType() else None
-        return next((scope[name] for scope in scopes if name in scope), None)
+        return next((scope[name] for scope in scopes if name in scope and isinstance(scope[name], kinds)), None)
 
     def numbers(self, parsed: Parsed) -> list[str]:
         """Names of the constants that a rule may read, for suggestions."""
@@ -138,6 +148,9 @@ def parse(function: Callable[..., Any]) -> Parsed:
         node: ast.stmt | None = ast.parse(text).body[0]
     except SyntaxError:
         node = None  # a lambda inside something else
+    if name == "<lambda>":
+        mend = f"write `@rule` and below it `def NAME{inspect.signature(function)}: ...`"
+        raise RulesError(f"{file}:{first}: a rule is a `def`, and this is a lambda: {mend}")
     if not isinstance(node, ast.FunctionDef):
         raise RulesError(
             f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"
