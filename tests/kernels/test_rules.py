@@ -1,6 +1,7 @@
 """The rules language: what it means, equal on both back ends."""
 
 import json
+import re
 import runpy
 import subprocess
 from types import SimpleNamespace
@@ -260,6 +261,21 @@ def test_a_variable_is_kept_apart_from_a_field():
     assert len({trace(drill, 20, 1, backend)["sha256"] for backend in ("reference", "js")}) == 1
     assert "f_row_2 = fround" not in drill.javascript, "the field's"
     assert "x_row_3 = add(f_row" not in drill.devices["cuda"], "the word's"
+
+
+def changes_neighbours(s, i):
+    s.row[1, i] = s.row_1[i] + 1.0
+    s.row_1[i] = s.row[2, i]
+
+
+def test_a_field_beside_an_array_has_a_register_of_its_own():
+    """The second word of `row` is not `row_1`."""
+    drill = compile_drill(drill_with(changes_neighbours, state={"x": "f32", "row": ("f32", 3), "row_1": "f32"}))
+    registers = re.findall(r"var<private> (x_\w+)", drill.wgsl)
+    assert len(registers) == len(set(registers)) == drill.program.words
+    tick = drill.devices["cuda"].partition("def tick")[2].partition("def ")[0]
+    loaded = re.findall(r"^        (x_\w+) = \S+\(s\[", tick, re.MULTILINE)
+    assert len(loaded) == len(set(loaded)) == 4, "three words and the clock"
 
 
 def sees_every_other(s, i, side, o):

@@ -188,7 +188,12 @@ class Rows:
         return list(found), list(written)
 
     def register(self, field: str, place: int) -> str:
-        return f"x_{field}_{place}" if self.fields[field].length else f"x_{field}"
+        if not self.fields[field].length:
+            return f"x_{field}"
+        name = f"{field}_{place}"
+        while name in self.fields:
+            name += "_"
+        return f"x_{name}"
 
     def loads(self, places: Iterable[tuple[str, int]]) -> Iterator[str]:
         """Assignments of words in memory to their registers."""
