@@ -23,7 +23,6 @@ NODE_MAJOR = 20  # package.json, "engines"
 BUNDLE = (
     "dshq_widget/static/widget.js",
     "dshq_widget/static/widget.css",
-    "dshq_widget/static/compute.js",
     "dshq_widget/static/trainer.js",
 )
 SOURCES = ("js", "package.json", "package-lock.json")

@@ -4,8 +4,7 @@
  * above the size budget, since the module travels once per widget. widget.css is that style sheet (uPlot's rules and ours, every
  * selector under .dshq-widget) for pages that have other scripts: standalone.js is the same page as a plain script, for matches
  * exported as HTML; match_replay.js plays a match of the class league;
- * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page; compute.js (js/compute) is for
- * learning on WebGPU.
+ * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -156,14 +155,6 @@ const trainer = { ...common, entryPoints: [{ in: join(here, "trainer", "worker.t
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
 
-const compute = {
-  ...common,
-  entryPoints: [{ in: join(here, "compute", "index.ts"), out: "compute" }],
-  format: "esm",
-  outdir: out,
-  plugins: [shadersAsText],
-};
-
 async function report() {
   const path = join(out, "widget.js");
   const { size } = await stat(path);
@@ -184,7 +175,6 @@ if (process.argv.includes("--watch")) {
     standalone,
     play,
     trainer,
-    compute,
   });
   await Promise.all(bundles.map((one) => esbuild.build(one)));
   await report();

@@ -10,7 +10,7 @@ import type { Discounts } from "./games";
 import { Kit } from "./kit";
 import { Network, type NetworkDescription } from "./network";
 import { type GamesDescription, Rollout, type RolloutMetrics } from "./rollout";
-import { type GivenSamples, PLANES, type Plane, Samples } from "./samples";
+import { type GivenSamples, Samples } from "./samples";
 import { type Hyper, Update, type UpdateMetrics } from "./update";
 
 export interface LearnerState {
@@ -127,21 +127,6 @@ export class GpuLearner {
   /** Weights of reward terms from the next rollout on, where they differ from the drill's. */
   setRewards(weights: Readonly<Record<string, number>>): void {
     this.games?.setRewards(weights);
-  }
-
-  /** The last minibatch's gradient, before its norm was limited. */
-  async readSlope(): Promise<Float32Array> {
-    const [slope] = await this.kit.read(this.network.slope);
-    return slope!.subarray(0, this.network.floats);
-  }
-
-  /** The samples as they stand, to look at or to check. */
-  async readSamples(): Promise<Record<Plane, Float32Array> & { observations: Float32Array; mask: Uint32Array }> {
-    const { planes, observations, masks, count, nObs, words } = this.samples;
-    const [all, seen, allowed] = await this.kit.read(planes, observations, masks);
-    const entries = PLANES.map((name, k) => [name, all!.subarray(k * count, (k + 1) * count)]);
-    const mask = new Uint32Array(allowed!.buffer, 0, count * words);
-    return { ...(Object.fromEntries(entries) as Record<Plane, Float32Array>), observations: seen!.subarray(0, count * nObs), mask };
   }
 
   /** Gives all memory of the device back. */

@@ -70,9 +70,9 @@ describe("the bundle", () => {
   });
   afterAll(() => rmSync(out, { recursive: true }));
 
-  it("is one module within the budget, its style sheet, pages of their own, the trainer and the kernels of WebGPU", () => {
+  it("is one module within the budget, its style sheet, pages of their own and the trainer", () => {
     const built = readdirSync(out).filter((name) => !OF_FEATURES.includes(name));
-    expect(built.sort()).toEqual(["compute.js", "play.js", "standalone.js", "widget.css", "widget.js"]);
+    expect(built.sort()).toEqual(["play.js", "standalone.js", "widget.css", "widget.js"]);
     expect(statSync(join(out, "widget.js")).size).toBeLessThan(240 * 1024);
   });
 

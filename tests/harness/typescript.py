@@ -22,14 +22,15 @@ Promise.resolve(entry.main(given)).then((result) => console.log(JSON.stringify(r
 
 
 @cache
-def bundled(source: str) -> str:
-    """JavaScript of a TypeScript module, given as text, that exports `main`; it imports from "./js/..."."""
+def bundled(source: str, form: str = "iife") -> str:
+    """JavaScript of a TypeScript module, given as text, that exports `main`; it imports from "./js/...". `form`: "esm"
+    for a module.
+    """
     command = [
         str(ESBUILD),
         "--bundle",
-        "--format=iife",
-        "--global-name=entry",
-        "--platform=node",
+        f"--format={form}",
+        *(("--global-name=entry", "--platform=node") if form == "iife" else ()),
         "--loader=ts",
         "--loader:.wgsl=text",
     ]

@@ -38,7 +38,7 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.slow
 def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
-    wanted = {f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js")}
+    wanted = {f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "trainer.js")}
     wanted |= {"dshq_kernels/language/rules.py"}
     wanted |= {"dshq_widget/py.typed", "dshq_kernels/py.typed"}
     assert wanted <= set(names)

@@ -1,16 +1,15 @@
 """The page's WebGPU room (js/compute) in a real browser: a learner on a page, asked from Python."""
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
 
-import dshq_widget
+from tests.harness.typescript import bundled
 
-BUNDLE = Path(dshq_widget.__file__).parent / "static" / "compute.js"
+SOURCE = 'export * from "./js/compute"; export { PLANES } from "./js/compute/samples";'
 HELPERS = """
 <!doctype html><script type="module">
 import * as compute from "/compute.js";
@@ -50,7 +49,22 @@ window.make = async (options) => {
     window.learner?.destroy();
     window.learner = await compute.GpuLearner.create(device, read(options));
 };
-window.ask = async (method, given) => write(await window.learner[method](...read(given)));
+const reads = {
+    async readSlope({ kit, network }) {  // the last minibatch's gradient, before its norm was limited
+        const [slope] = await kit.read(network.slope);
+        return slope.subarray(0, network.floats);
+    },
+    async readSamples({ kit, samples: { planes, observations, masks, count, nObs, words } }) {
+        const [all, seen, allowed] = await kit.read(planes, observations, masks);
+        const rows = compute.PLANES.map((name, k) => [name, all.subarray(k * count, (k + 1) * count)]);
+        const mask = new Uint32Array(allowed.buffer, 0, count * words);
+        return { ...Object.fromEntries(rows), observations: seen.subarray(0, count * nObs), mask };
+    },
+};
+window.ask = async (method, given) => {
+    const { learner } = window;
+    return write(await (reads[method] ? reads[method](learner) : learner[method](...read(given))));
+};
 window.probe = async (given) => write(await compute.probe(device, ...read(given)));
 window.ready = true;
 </script>
@@ -83,7 +97,7 @@ class ComputePage:
         self.page.route("http://localhost/", lambda route: route.fulfill(body=HELPERS, content_type="text/html"))
         self.page.route(
             "http://localhost/compute.js",
-            lambda route: route.fulfill(body=BUNDLE.read_text(), content_type="text/javascript"),
+            lambda route: route.fulfill(body=bundled(SOURCE, "esm"), content_type="text/javascript"),
         )
         self.page.goto("http://localhost/")
         self.page.wait_for_function("window.ready")
@@ -97,7 +111,7 @@ class ComputePage:
         return unpacked(self.page.evaluate("([method, given]) => ask(method, given)", [method, packed(given)]))
 
     def samples(self) -> dict[str, NDArray]:
-        """`readSamples`."""
+        """What the learner learns from."""
         return self.ask("readSamples")
 
     def close(self) -> None:
