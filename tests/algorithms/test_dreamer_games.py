@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from dshq_kernels.play import raster
 from dshq_kernels.play.rollout import STATS
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
@@ -27,6 +26,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
+from tests.harness.frames import frames as seen
 
 
 def actor(drill="bandit", games=16, capacity=512, seed=0, **how) -> Actor:
@@ -77,7 +77,7 @@ class TestRows:
         games = FrameGames(compiled("ball"), 24, 3)
         out = np.empty((24, 1, 72, 20), np.uint8)
         games.draw(out)
-        wanted = raster.frames(games.batch.game, games.batch.tiles, games.batch.spec)[:24]
+        wanted = seen(compiled("ball"), games.batch.tiles)[:24]
         assert np.array_equal(out, wanted) and len(np.unique(out)) > 4
 
     @pytest.mark.parametrize("drill", ["approach", "ball"])

@@ -32,21 +32,9 @@ drill = compile_drill(drills["cartpole"])
 game, twin = drill.device_game("cuda"), drill.game()
 state = game.new(32, seed=5)
 assert np.array_equal(game.words(state), twin.words(twin.new(2, seed=5)))
-begin = game.snapshot(state)
-game.tick(state, 3)
-assert not np.array_equal(game.words(state), game.words(begin))
-later = game.words(state)
-game.restore(state, begin)
-game.tick(state, 3)
-assert np.array_equal(game.words(state), later), "a snapshot goes on as its game did"
 assert (game.actions(state, "idle").copy_to_host() == 0).all()
 deep = "\\n".join(" " * k + "if True:" for k in range(120)) + " 0"
-wrongs = (
-    lambda: game.restore(state, game.new(16)),
-    lambda: game.actions(state, "nobody"),
-    lambda: type(game)(deep, drill.spec),
-)
-for wrong in wrongs:
+for wrong in (lambda: game.actions(state, "nobody"), lambda: type(game)(deep, drill.spec)):
     try:
         wrong()
     except ValueError as error:
@@ -83,7 +71,7 @@ def test_hundreds_of_allowed_actions_in_the_simulator():
 
 def test_copies_and_mistakes_in_the_simulator():
     said = simulated(COPIES)
-    assert "expected a snapshot of shape" in said and "has no baseline 'nobody'" in said
+    assert "has no baseline 'nobody'" in said
     assert "the rules of 'cartpole': this is nested too deeply for CUDA" in said
 
 

@@ -18,8 +18,9 @@ COPIER = 0
 
 def test_in_rollouts_a_script_finds_what_was_done_before():
     game = DRILL.game()
-    options = {"games": 64, "length": 1, "shares": {"copier": 1.0}, "seed": 0, "stagger": False}
+    options = {"games": 64, "length": 1, "shares": {"copier": 1.0}, "seed": 0}
     rollouts = Rollouts(game, DRILL.spec, SPEC.layers, ACTIVATIONS["tanh"], **options)
+    rollouts.tiles["ticks"] = 0
     samples, params = Samples.new(rollouts.units, *rollouts.sizes), pack(rollouts.plan, SPEC.untrained(0))
     groups = rollouts.groups.reshape(-1, 2)
     before = np.zeros((len(groups), LANES), np.int32)

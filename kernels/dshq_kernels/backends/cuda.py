@@ -303,31 +303,13 @@ class CudaGame(Described):
             self.launch(self._threads.pick, state.shape[1], chosen, self.mask(state) if mask is None else mask)
         return chosen
 
-    def scene(self, state: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    def scene(self, state: Any, shapes: Any, counts: Any) -> None:
         """The shapes of every game, f32 `[scene_max, 12, n]`, and how many each has, i32 `[n]`."""
-        shape = (self.spec.scene_max, 12, state.shape[1])
-        shapes, counts = out or (
-            self._cuda.device_array(shape, np.float32),
-            self._cuda.device_array(state.shape[1], np.int32),
-        )
         self._run(self.module.scene, state, shapes, counts)
-        return shapes, counts
 
     def words(self, state: Any) -> NDArray[Any]:
         """Each game's state in declaration order as u32 `[n, words]` on the host, as `CpuGame.words`."""
         return np.ascontiguousarray(state.copy_to_host().T)
-
-    def snapshot(self, state: Any) -> Any:
-        """A copy of the state on the device."""
-        copy = self._cuda.device_array(state.shape, np.uint32)
-        copy.copy_to_device(state)
-        return copy
-
-    def restore(self, state: Any, snapshot: Any) -> None:
-        """Restore every game. Raises ValueError for a snapshot of a different number of games."""
-        if snapshot.shape != state.shape:
-            raise ValueError(f"expected a snapshot of shape {state.shape}, got {snapshot.shape}")
-        state.copy_to_device(snapshot)
 
     def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type, out: Any = None) -> Any:
         out = self._cuda.device_array((*shape, state.shape[1]), dtype) if out is None else out

@@ -33,8 +33,7 @@ SHADES = {
     "player0": OWN,
     **dict.fromkeys(("ball", "target"), BALL),
 }
-"""Shades by palette name, as seen by side 0; all other colours are invisible."""
-OTHER_SIDE = {"player0": "player1", "player1": "player0", "goal0": "goal1", "goal1": "goal0"}
+"""Shades by palette name, as side 0 sees them; all other colours are invisible."""
 CIRCLE, BOX, LINE, RING = range(4)
 f32, i32, u8, u32 = np.float32, np.int32, np.uint8, np.uint32
 NOWHERE, EVERYWHERE = (i32(HEIGHT), i32(-1), i32(WIDTH), i32(-1)), (i32(0), i32(HEIGHT - 1), i32(0), i32(WIDTH - 1))
@@ -43,11 +42,10 @@ FAR, INFINITE = f32(1 << 16), f32(np.inf)
 """Up to this many pixels away, one rounding to float32 is off by at most a hundredth of a pixel."""
 
 
-def shades(spec: RulesSpec, side: int = 0) -> NDArray[Any]:
-    """u8 `[len(palette)]`: the shade of each colour as a side sees it."""
+def shades(spec: RulesSpec) -> NDArray[Any]:
+    """u8 `[len(palette)]`: the shade of each colour."""
     known = {**SHADES, **spec.shades}
-    seen = (OTHER_SIDE.get(name, name) if side else name for name in spec.palette)
-    return np.array([known.get(name, CLEAR) for name in seen], u8)
+    return np.array([known.get(name, CLEAR) for name in spec.palette], u8)
 
 
 def view(world: Sequence[float]) -> NDArray[Any]:
@@ -231,13 +229,6 @@ def draw(shapes, tones, frame, out):
                 xs, y = _centres(frame, row, column)
                 hit = _covered(stencil, xs, y)
                 out[row, column] = (out[row, column] & ~(u32(3) * hit)) | u32(stencil[1]) * hit
-
-
-def frames(game: Any, tiles: NDArray[Any], spec: RulesSpec, side: int = 0) -> NDArray[Any]:
-    """u8 `[n_games, 1, 72, 20]`: what a side of every game sees, from `CpuGame` tiles."""
-    out = np.empty((16 * len(tiles), 1, HEIGHT, ROW_BYTES), u8)
-    draw_into(out, game, tiles, shades(spec, side), view(spec.world))
-    return out
 
 
 def draw_into(out: NDArray[Any], game: Any, tiles: NDArray[Any], tones: NDArray[Any], frame: NDArray[Any]) -> None:

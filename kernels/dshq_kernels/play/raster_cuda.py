@@ -67,10 +67,10 @@ def draw_all(shapes, counts, tones, frame, out):
     out[game, 0, row, column] = u8(packed)
 
 
-def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, scene: tuple[Any, Any] | None = None) -> None:
+def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, shapes: Any, counts: Any) -> None:
     """Every game of a `CudaGame` state into `out`, u8 `[n, 1, 72, 20]` on the device: a slot of the replay ring.
 
-    `tones` and `frame` are `shades` and `view` on the device, `scene` is room for what `CudaGame.scene` says.
+    `tones` and `frame` are `shades` and `view` on the device, `shapes` and `counts` are room for `CudaGame.scene`.
     """
-    shapes, counts = game.scene(state, scene)
+    game.scene(state, shapes, counts)
     draw_all[(out.shape[0], HEIGHT // BAND), BLOCK, game.stream](shapes, counts, tones, frame, out)

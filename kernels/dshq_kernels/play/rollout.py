@@ -217,7 +217,6 @@ class Rollouts:
         shares: Mapping[Any, float],
         seed: int,
         parts: int = 1,
-        stagger: bool = True,
         separate: bool = False,
         among: tuple[int, int] | None = None,
     ):
@@ -256,9 +255,8 @@ class Rollouts:
         self.tiles["practice"] = 1
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
         game.raise_kept()
-        if stagger:
-            decisions = max(1, spec.time_limit // spec.action_repeat)
-            self.tiles["ticks"] = draws.below(decisions, games).reshape(self.n_tiles, LANES) * spec.action_repeat
+        decisions = max(1, spec.time_limit // spec.action_repeat)
+        self.tiles["ticks"] = draws.below(decisions, games).reshape(self.n_tiles, LANES) * spec.action_repeat
 
     @property
     def units(self) -> int:

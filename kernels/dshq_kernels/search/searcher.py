@@ -131,12 +131,7 @@ class Search:
         self._bytes = aligned((self.threads, size // 4))
         self._memories = [memory_at(part.ctypes.data, units)[0] for part in self._bytes]
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="dshq-search")
-        self._turn, self._live = threading.Lock(), 0
-
-    @property
-    def live(self) -> int:
-        """States copied from games by a search that has not ended; 0 between searches."""
-        return self._live
+        self._turn = threading.Lock()
 
     @property
     def trace(self) -> np.ndarray:
@@ -195,15 +190,11 @@ class Search:
             )
 
         with self._turn:
-            self._live = int(active.sum()) * self.particles
-            try:
-                waiting = [self._pool.submit(work, part) for part in range(1, self.threads)]
-                work(0)
-                for other in waiting:
-                    other.result()
-                self._raise_kept()
-            finally:
-                self._live = 0
+            waiting = [self._pool.submit(work, part) for part in range(1, self.threads)]
+            work(0)
+            for other in waiting:
+                other.result()
+            self._raise_kept()
 
     def move_others(
         self, tiles: np.ndarray, sides: np.ndarray, others: Others, before: np.ndarray, seed: int, count: int
