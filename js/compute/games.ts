@@ -35,7 +35,6 @@ export interface GroupOptions {
   side: number; // which side learns, 0 against "self"
   keys: Uint32Array; // of the games' generators
   ticks: Uint32Array | null; // where the first episodes' clocks stand; null: at 0
-  practice: boolean;
   base: number; // the first of its samples
   pays: GPUBuffer; // see settle.wgsl
 }
@@ -73,7 +72,7 @@ export class Games {
     [this.clock, this.tally] = [kit.zeros(2), kit.zeros(this.runningAt() + rows)];
     [this.paid, this.advantages] = [kit.uniform(new Array(11).fill(0)), kit.uniform(new Array(7).fill(0))];
     const { clock, tally, paid, advantages } = this;
-    const games = rules.games(options.keys, options.practice);
+    const games = rules.games(options.keys);
     const { state } = games;
     this.state = state;
     const [seen, x, outputs] = [kit.zeros(spec.sides * spec.n_obs * count), kit.zeros(rows * spec.n_obs), kit.zeros(rows * network.nOut)];

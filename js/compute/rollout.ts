@@ -1,19 +1,19 @@
 /** A rollout of many games, with rewards, ends and advantages, as one command buffer. */
+import type { DrillSpec } from "../contract/protocol";
 import { type Discounts, Games, kernelOf, rowsOf, shareSides, type Tally } from "./games";
 import { type Kit, record } from "./kit";
 import type { Network } from "./network";
-import { Rules, type RulesSpec } from "./rules";
+import { Rules } from "./rules";
 import { Samples } from "./samples";
 import { Timer } from "./timer";
 
 export interface GamesDescription {
   wgsl: string; // the rules: `CompiledDrill.wgsl`
-  spec: RulesSpec;
+  spec: DrillSpec;
   opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill, half of them from either side
   length: number; // decisions of a rollout
   seed?: number; // of the first game; the others have the next ones
   starts?: Starts; // instead of such seeds
-  practice?: boolean; // whether games begin in training's own starts
   weights?: Record<string, number>; // of reward terms, where they differ from the drill's
 }
 
@@ -66,7 +66,7 @@ export class Rollout {
     rules: Rules,
     private readonly games: GamesDescription,
   ) {
-    const { spec, opponents, length, seed = 0, starts, practice = true, weights = {} } = games;
+    const { spec, opponents, length, seed = 0, starts, weights = {} } = games;
     const { sides } = spec;
     const wanted = Object.entries(opponents).flatMap(([opponent, games]) =>
       shareSides(games, sides, opponent).map((count, side) => ({ opponent, count, side })),
@@ -81,7 +81,7 @@ export class Rollout {
     this.groups = played.map(({ opponent, count, side }) => {
       const keys = starts?.keys.slice(first, first + count) ?? Uint32Array.from({ length: count }, (_, game) => seed + first + game);
       const ticks = starts?.ticks.slice(first, first + count) ?? null;
-      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, side, keys, ticks, practice, base, pays: this.pays });
+      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, side, keys, ticks, base, pays: this.pays });
       base += group.rows * length;
       first += count;
       return group;

@@ -5,8 +5,6 @@ import { groupsOf, type Kit, type Step } from "./kit";
 
 const KINDS: GPUBufferBindingType[] = ["uniform", "storage", "storage", "storage"]; // what every kernel binds
 
-export type RulesSpec = DrillSpec & { masked?: boolean };
-
 /** The state of some games, and launches on it. */
 export interface RunningGames {
   state: GPUBuffer; // u32 [words, count]
@@ -16,13 +14,13 @@ export interface RunningGames {
 export class Rules {
   private constructor(
     private readonly kit: Kit,
-    readonly spec: RulesSpec,
+    readonly spec: DrillSpec,
     private readonly layout: GPUBindGroupLayout,
     private readonly pipelines: ReadonlyMap<string, GPUComputePipeline>,
   ) {}
 
   /** Compiles the `wanted` kernels. Throws an Error where the device refuses one. */
-  static async compile(kit: Kit, wgsl: string, spec: RulesSpec, wanted: readonly string[]): Promise<Rules> {
+  static async compile(kit: Kit, wgsl: string, spec: DrillSpec, wanted: readonly string[]): Promise<Rules> {
     const { device } = kit;
     const entries = KINDS.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
     const bound = device.createBindGroupLayout({ entries });
@@ -33,15 +31,15 @@ export class Rules {
     return new Rules(kit, spec, bound, new Map(pipelines));
   }
 
-  /** Games in which no episode has begun, one for each of these seeds. */
-  games(keys: Uint32Array, practice: boolean): RunningGames {
+  /** Games in training's own starts in which no episode has begun, one for each of these seeds. */
+  games(keys: Uint32Array): RunningGames {
     const count = keys.length;
     const at = placesOf(this.spec.fields);
     const words = this.spec.fields.reduce((sum, [, , length]) => sum + Math.max(1, length), 0);
     const begun = new Uint32Array(words * count);
     for (let game = 0; game < count; game++) {
       begun[at.rng_key! * count + game] = keys[game]!;
-      begun[at.practice! * count + game] = Number(practice);
+      begun[at.practice! * count + game] = 1;
     }
     const state = this.kit.filled(begun);
     const size = this.kit.uniform([count, this.spec.action_repeat]);

@@ -32,13 +32,10 @@ drill = compile_drill(drills["cartpole"])
 game, twin = drill.device_game("cuda"), drill.game()
 state = game.new(32, seed=5)
 assert np.array_equal(game.words(state), twin.words(twin.new(2, seed=5)))
-assert (game.actions(state, "idle").copy_to_host() == 0).all()
-deep = "\\n".join(" " * k + "if True:" for k in range(120)) + " 0"
-for wrong in (lambda: game.actions(state, "nobody"), lambda: type(game)(deep, drill.spec)):
-    try:
-        wrong()
-    except ValueError as error:
-        print(error)
+try:
+    type(game)("\\n".join(" " * k + "if True:" for k in range(120)) + " 0", drill.spec)
+except ValueError as error:
+    print(error)
 """
 
 
@@ -71,7 +68,6 @@ def test_hundreds_of_allowed_actions_in_the_simulator():
 
 def test_copies_and_mistakes_in_the_simulator():
     said = simulated(COPIES)
-    assert "has no baseline 'nobody'" in said
     assert "the rules of 'cartpole': this is nested too deeply for CUDA" in said
 
 

@@ -126,7 +126,7 @@ def test_a_rollout_and_an_update(relaxed, memory):
         learned,
         gradients,
         aligned((1, learn_scratch(plan, samples.length))),
-        (*samples.addresses(), samples.length),
+        (*samples.addresses, samples.length),
         order,
         np.ones(len(order), f32),
         np.array([0, len(order)]),

@@ -175,7 +175,7 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
         state,
         slopes,
         aligned((1, learn_scratch(plan))),
-        (*samples.addresses(), 1),
+        (*samples.addresses, 1),
         units,
         np.ones(len(units), np.float32),
         np.array([0, len(units)]),

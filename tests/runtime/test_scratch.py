@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from dshq_kernels.simd import folders
-from dshq_kernels.simd.own_folder import is_own, own_folder
+from dshq_kernels.simd.own_folder import is_own
 from dshq_widget.runtime.scratch import OWNER, Scratch, sweep
 
 OWN = """
@@ -107,18 +107,18 @@ def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
 
 
 def test_only_a_folder_that_nobody_else_can_change_is_ones_own(tmp_path):
-    assert own_folder(tmp_path / "new" / "er") and (tmp_path / "new" / "er").stat().st_mode & 0o777 == 0o700
-    assert own_folder(tmp_path / "new" / "er")
+    (tmp_path / "new").mkdir(mode=0o700)
+    assert is_own(tmp_path / "new")
     (tmp_path / "file").touch()
-    assert not own_folder(tmp_path / "file") and not is_own(tmp_path / "none")
+    assert not is_own(tmp_path / "file") and not is_own(tmp_path / "none")
     (tmp_path / "link").symlink_to(tmp_path / "new", target_is_directory=True)
-    assert not own_folder(tmp_path / "link")
+    assert not is_own(tmp_path / "link")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    assert not own_folder(tmp_path / "open")
+    assert not is_own(tmp_path / "open")
     if os.getuid() == 0:
         os.chown(tmp_path / "new", 12345, 12345)
-        assert not own_folder(tmp_path / "new")
+        assert not is_own(tmp_path / "new")
 
 
 def test_machine_code_is_not_kept_where_a_neighbour_made_the_folder(tmp_path, monkeypatch):

@@ -288,15 +288,10 @@ class CudaGame(Described):
         return allowed
 
     def actions(self, state: Any, who: str, out: Any = None, mask: Any = None) -> Any:
-        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 `[sides, n]`.
+        """Actions of a baseline, or of "random" (draws from the games' generators): i32 `[sides, n]`.
 
         `mask` is this state's mask if it is already known; only "random" needs it.
         """
-        if who not in ("idle", "random", *self.baselines):
-            known = ", ".join(("idle", "random", *self.baselines))
-            raise ValueError(f"drill {self.spec.name!r} has no baseline {who!r}: choose one of {known}")
-        if who == "idle":
-            return self._cuda.to_device(np.zeros((self.sides, state.shape[1]), np.int32))
         kernel = self.module.random if who == "random" else getattr(self.module, f"baseline_{who}")
         chosen = self._result(kernel, state, (self.sides,), np.int32, out)
         if who == "random" and self.masked:

@@ -10,10 +10,9 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from dshq_kernels.simd import kept
 from dshq_kernels.simd.lanes import LANES
+from dshq_kernels.simd.vector import call2
 
-kept.register()
 u32 = np.uint32
 
 
@@ -77,26 +76,13 @@ def stack_words(typingctx, count):
     return types.int64(count), codegen
 
 
-@intrinsic
-def call_verb(typingctx, function, a, b):
-    """Call the C function `void(i64, i64)` at an address. Verbs of one argument ignore the second (both are integer
-    registers).
-    """
-
-    def codegen(context, builder, signature, args):
-        word = ir.IntType(64)
-        pointer = builder.inttoptr(args[0], ir.FunctionType(ir.VoidType(), [word, word]).as_pointer())
-        builder.call(pointer, [args[1], args[2]])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), codegen
-
-
 @njit(cache=True, nogil=True)
 def each_tile(function, tiles, stride, n_tiles, results, result_stride):
-    """Call a verb on every tile; tile k's second argument is `results + k * result_stride`."""
+    """Call a verb on every tile; tile k's second argument is `results + k * result_stride`. Verbs of one argument
+    ignore the second: both are integer registers.
+    """
     for k in range(n_tiles):
-        call_verb(function, tiles + k * stride, results + k * result_stride)
+        call2(function, tiles + k * stride, results + k * result_stride)
 
 
 @njit(cache=True, nogil=True)
@@ -105,7 +91,7 @@ def each_lane(function, tiles, stride, chosen):
     for k in range(chosen.shape[0]):
         for lane in range(chosen.shape[1]):
             if chosen[k, lane] != 0:
-                call_verb(function, tiles + k * stride, lane)
+                call2(function, tiles + k * stride, lane)
 
 
 @njit(cache=True, nogil=True)

@@ -32,7 +32,6 @@ from dshq_kernels.simd.lanes import LANES
 SWITCH, REFERENCE = "DSHQ_RULES", "reference"
 MOST_VIEWS = 4096
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-NOTHING = np.float32(0)
 WHOLE = np.float32(2**23)
 """From here on every float32 is a whole number."""
 WORD = 0xFFFFFFFF

@@ -331,18 +331,16 @@ def add_gradient(
             for j in range(0, out_width, 16):
                 transpose(source + (u * 16 * out_width + j) * 4, out_width * 4, said + j * 64, 64, 16)
             at = units[begin + u] * 64
+            bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
             if pairs:
-                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
                 call_with(
                     plan[0, JUDGE],
                     (*pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, 1, unit_logits, 64, memory),
                 )
             if loss[0] == CORRECT_LAG:
-                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
                 _correct_unit(unit_logits, n_actions, action + at, log_prob + at, advantage + at, bits)
                 continue
             if loss[0] != 0:
-                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
                 call_with(loss[0], (unit_logits, unit_slopes, outputs, n_actions, bits, begin + u, loss[1], sums))
             else:
                 _loss_unit(
@@ -355,7 +353,7 @@ def add_gradient(
                     value + at,
                     advantage + at,
                     target + at,
-                    mask + units[begin + u] * mask_bytes if mask > 0 else 0,
+                    bits,
                     importance[begin + u],
                     scaling,
                     hyper,

@@ -50,7 +50,7 @@ def padded(width: int) -> int:
 
 
 def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
-    """int64 `[n_dense, 24]` for the sizes `[n_obs, (front,) hidden..., n_outputs]`: the columns named above.
+    """int64 `[n_dense, PLAN_COLUMNS]` for the sizes `[n_obs, (front,) hidden..., n_outputs]`: the columns named above.
     `separate`: every hidden layer is two of half the width, and the weights between them are zero and stay so.
     """
     front, dense = parse(layers)

@@ -16,18 +16,16 @@ from dshq_kernels.backends.generated import load_module
 from dshq_kernels.network.gradient import largest_allowed
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.simd.elementary import exp, log
-from dshq_kernels.simd.vector import compiled, fma, load, maximum, peek_f32, peek_i32, select, splat, store
+from dshq_kernels.simd.vector import compiled, fma, load, maximum, peek_f32, peek_i64, select, splat, store
 
-ALPHA, VALUE_COEF, SHARE = range(3)
-"""Numbers, f32, at the address `Read.numbers`: weight of the trust region, of the critic, and 1 / samples."""
 LEAST = 1e-12
 """Smallest probability in a logarithm."""
 
 
 class Read(NamedTuple):
     """What the loss reads, by address, as int64 in this order: f32 `[units, n_actions, 16]` the targets q and the
-    target network's policy; f32 `[units, 16]` the returns; the numbers above; and the number of this part's first
-    unit.
+    target network's policy; f32 `[units, 16]` the returns; f32 `[3]` the weights of the trust region and of the
+    critic, and 1 / samples; and the number of this part's first unit.
     """
 
     targets: int
@@ -47,15 +45,11 @@ def search_loss(logits, slopes, width, n_actions, mask, position, read, sums):
     entropy, squared value error, entropy, KL(target policy, policy), 0. Addresses; `mask` as in `gradient._loss_unit`;
     `read`: that of a `Read`; the unit is the `position`-th of this part.
     """
-    unit = position + _word(read, 4)
-    targets = _word(read, 0) + unit * n_actions * 64
-    policy = _word(read, 1) + unit * n_actions * 64
-    returns = _word(read, 2) + unit * 64
-    alpha, value_coef, share = (
-        peek_f32(_word(read, 3)),
-        peek_f32(_word(read, 3) + 4),
-        peek_f32(_word(read, 3) + 8),
-    )
+    unit, numbers = position + peek_i64(read + 32), peek_i64(read + 24)
+    targets = peek_i64(read) + unit * n_actions * 64
+    policy = peek_i64(read + 8) + unit * n_actions * 64
+    returns = peek_i64(read + 16) + unit * 64
+    alpha, value_coef, share = peek_f32(numbers), peek_f32(numbers + 4), peek_f32(numbers + 8)
     top = largest_allowed(logits, n_actions, mask)
     total, surprise = splat(0.0), splat(0.0)
     for j in range(n_actions):
@@ -83,13 +77,6 @@ def search_loss(logits, slopes, width, n_actions, mask, position, read, sums):
     store(sums + 64, load(sums + 64) + error * error)
     store(sums + 128, load(sums + 128) + (log_total - surprise * inverse))
     store(sums + 192, load(sums + 192) + divergence)
-
-
-@compiled
-def _word(address, k):
-    """The k-th int64 at an address that fits in 63 bits."""
-    low = np.int64(np.uint32(peek_i32(address + k * 8)))
-    return low | np.int64(peek_i32(address + k * 8 + 4)) << 32
 
 
 @functools.cache

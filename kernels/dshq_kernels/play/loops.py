@@ -163,7 +163,7 @@ def play(
     and the f32 share of new episodes that begin as one of them. memories: address of the states of the players'
     memories, f32 `[tiles, sides, 2 units, 16]`, or 0. samples: addresses of obs, action, log_prob, value, advantage,
     return, mask, begins, states; group g's decision t is units `first_unit + (g length + t) 2` and the next. stats: f64
-    `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
+    `[len(STATS) + n_terms]`, added to. scratch: address of `scratch_floats`.
     """
     sides, n_obs, time_limit, repeat, mask = shape
     obs, action, log_prob, value, advantage, returns, bits, begins, starts = samples

@@ -132,12 +132,9 @@ class Samples:
         """Mean of the `returns` of these units, int64 indices."""
         return float(np.mean(self.returns[units]))
 
+    @functools.cached_property
     def addresses(self) -> tuple[int, ...]:
         """Address of each array, in the order of the fields; 0 for one without numbers."""
-        return self._addresses
-
-    @functools.cached_property
-    def _addresses(self) -> tuple[int, ...]:
         arrays = (getattr(self, field.name) for field in dataclasses.fields(self))
         return tuple(array.ctypes.data if array.size else 0 for array in arrays)
 
@@ -329,7 +326,7 @@ class Rollouts:
             np.float32(self.scene_share),
             self.running,
             self.memories.ctypes.data if self.memories.size else 0,
-            samples.addresses(),
+            samples.addresses,
             int(low) * self.length * 2,
             stats,
             self.scratch[part].ctypes.data,

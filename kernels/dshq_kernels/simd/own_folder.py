@@ -11,17 +11,6 @@ from pathlib import Path
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-def own_folder(path: Path) -> bool:
-    """Make the folder with mode 0700, parents included, unless it is there. Whether it is there now and only this user
-    can change it: a folder and no link, his own, which no other user may write.
-    """
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return is_own(path)
-
-
 def is_own(path: Path, others: int = OTHERS_WRITE) -> bool:
     """Whether the folder at `path` is this user's, and none of the mode bits `others` lets somebody else write there;
     False if there is none. A link is nobody's.

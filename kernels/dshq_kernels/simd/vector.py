@@ -152,10 +152,6 @@ for _function, _symbol in _COMPARISONS.items():
     )
 
 
-def _is_number(*kinds):
-    return all(isinstance(kind, types.Number) for kind in kinds)
-
-
 @intrinsic
 def splat(typingctx, x):
     """f32x16 with the scalar `x` in every lane."""
@@ -211,7 +207,6 @@ def _one(name, doc):
 
 minimum = _two("minnum", "The smaller of a and b in each lane (the other one if one is NaN).")
 maximum = _two("maxnum", "The larger of a and b in each lane (the other one if one is NaN).")
-floor = _one("floor", "Largest whole number not above `a`, in each lane.")
 sqrt = _one("sqrt", "Square root in each lane.")
 absolute = _one("fabs", "Magnitude in each lane.")
 
@@ -331,6 +326,7 @@ def _scalar_memory(kind, llvm):
 
 peek_f32, poke_f32 = _scalar_memory(types.float32, _F32)
 peek_i32, poke_i32 = _scalar_memory(types.int32, _I32)
+peek_i64, _ = _scalar_memory(types.int64, _I64)
 
 
 @intrinsic

@@ -148,7 +148,7 @@ class FusedPPO:
             state,
             gradients,
             self._scratch,
-            (*samples.addresses(), samples.length),
+            (*samples.addresses, samples.length),
             order,
             importance,
             bounds,
