@@ -16,11 +16,11 @@ from torch import Tensor
 
 from dshq_kernels.play.rollout import STATS
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.dreamer.games import check_opponent, played_with
+from dshq_widget.algorithms.dreamer.games import PaidGames
 from dshq_widget.contract.places import found_at
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.games import make_games
-from dshq_widget.learning import fingerprint, seeds
+from dshq_widget.learning import seeds
 from dshq_widget.learning.saved_state import taken
 
 
@@ -36,7 +36,7 @@ class DeviceArrival:
     episode_id: Tensor
 
 
-class DeviceFrameGames:
+class DeviceFrameGames(PaidGames):
     """See `FrameGames`. On "cpu" the device is a stand-in, `gpu.games.CpuGames`.
 
     Raises ConfigError for an opponent that the drill does not have, ValueError for a number of games that does not
@@ -56,19 +56,16 @@ class DeviceFrameGames:
         weights: Mapping[str, float] | None = None,
         gamma: float = 1.0,
     ) -> None:
-        check_opponent(drill.spec, opponent)
-        self.spec, self.n, self.device, self.opponent = drill.spec, n, device, opponent
-        self.n_actions, self.n_terms = drill.spec.n_actions, len(drill.spec.terms)
-        self.repeat, self.reward_scale = repeat, float(np.float32(reward_scale))
+        super().__init__(drill.spec, n, repeat, reward_scale, opponent)
+        self.device, self.weights = device, drill.term_weights(weights)
+        self.pay_at(gamma)
         self.games = make_games(drill, n, device)
         self.games.begin(seeds.of_games(seed, n), np.zeros(n, np.int32))
         self._painter = found_at(self.games.painter)(self.games)
-        self._weights = drill.term_weights(weights)
-        self.pay_at(gamma)
         kinds = [term.kind == "potential" for term in drill.spec.terms]
         self._shaped = any(kinds)
         self._potential = torch.tensor(kinds, device=device)[:, None]
-        self._factors = torch.from_numpy(self._weights.copy()).to(device)[:, None]
+        self._factors = torch.from_numpy(self.weights.copy()).to(device)[:, None]
         sides = drill.spec.sides
         self._before, self._after = (self._room(sides, self.n_terms, n) for _ in range(2))
         self._status, self._given = self._room(3, n, dtype=torch.int32), self._room(sides, n, dtype=torch.int32)
@@ -80,15 +77,6 @@ class DeviceFrameGames:
 
     def _room(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.zeros(shape, dtype=dtype, device=self.device)
-
-    def pay_at(self, gamma: float) -> None:
-        """Potentials are paid with this discount of a step, which is the learner's, from now on."""
-        self.gamma = float(np.float32(gamma ** (1 / self.repeat)))
-
-    def made_with(self) -> fingerprint.Fingerprint:
-        """What rewards and frames depend on here."""
-        paid = fingerprint.paid(self.spec, self._weights, self.gamma)
-        return paid | played_with(self.spec, self.repeat, self.reward_scale, self.opponent)
 
     def begin_anew(self) -> None:
         """New episodes in all games; what the last step brought is forgotten."""

@@ -33,27 +33,41 @@ class Arrival:
     """i32, rising by 1 at each beginning."""
 
 
-def check_opponent(spec: DrillSpec, opponent: str) -> None:
-    """Raises ConfigError for an opponent that a drill of two sides does not have."""
-    known = ("random", "idle", *spec.baselines)
-    if spec.sides == 2 and opponent not in known:
-        raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
+class PaidGames:
+    """What `FrameGames` are on every device: who plays them, and what is paid.
+
+    An action is kept for `repeat` decisions of the drill, or until the episode ends. In a drill of two sides
+    `opponent`, a baseline or "random" or "idle", plays side 1, at each decision. `weights` are those of the reward
+    terms; `gamma` is the discount of a step. Only what arrives is multiplied by `reward_scale`. Raises ConfigError for
+    an opponent that the drill does not have.
+    """
+
+    weights: NDArray[Any]
+
+    def __init__(self, spec: DrillSpec, n: int, repeat: int, reward_scale: float, opponent: str) -> None:
+        known = ("random", "idle", *spec.baselines)
+        if spec.sides == 2 and opponent not in known:
+            raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
+        self.spec, self.n, self.opponent = spec, n, opponent
+        self.n_actions, self.n_terms = spec.n_actions, len(spec.terms)
+        self.repeat, self.reward_scale = repeat, float(np.float32(reward_scale))
+
+    def pay_at(self, gamma: float) -> None:
+        """Potentials are paid with this discount of a step, which is the learner's, from now on."""
+        self.gamma = float(np.float32(gamma ** (1 / self.repeat)))
+
+    def made_with(self) -> fingerprint.Fingerprint:
+        """What rewards and frames depend on here."""
+        how: dict[str, Any] = {"repeat": self.repeat, "reward scale": self.reward_scale}
+        how |= {"opponent": self.opponent} if self.spec.sides == 2 else {}
+        return fingerprint.paid(self.spec, self.weights, self.gamma) | how
 
 
-def played_with(spec: DrillSpec, repeat: int, reward_scale: float, opponent: str) -> dict[str, Any]:
-    """What rewards and frames depend on besides how rewards are paid."""
-    how: dict[str, Any] = {"repeat": repeat, "reward scale": reward_scale}
-    return how | ({"opponent": opponent} if spec.sides == 2 else {})
-
-
-class FrameGames:
+class FrameGames(PaidGames):
     """`n` games on tiles of the processor. `arrival` belongs to the frames that `draw` would draw now.
 
-    A game that ended shows its last frame; the next step begins its next episode, whatever the action. An action is
-    kept for `repeat` decisions of the drill, or until the episode ends. In a drill of two sides `opponent`, a baseline
-    or "random" or "idle", plays side 1, at each decision. `weights` replaces weights of reward terms, `shaping=False`
-    drops the potentials; `gamma` is the discount of a step. Only what arrives is multiplied by `reward_scale`. Raises
-    ConfigError for an opponent that the drill does not have.
+    A game that ended shows its last frame; the next step begins its next episode, whatever the action. `weights`
+    replaces weights of reward terms, `shaping=False` drops the potentials.
     """
 
     def __init__(
@@ -70,13 +84,11 @@ class FrameGames:
         shaping: bool = True,
         gamma: float = 1.0,
     ) -> None:
-        check_opponent(drill.spec, opponent)
+        super().__init__(drill.spec, n, repeat, reward_scale, opponent)
         self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping)
         self.batch.seed(seeds.of_games(seed, n))
-        self.n, self.opponent, self.n_actions = n, opponent, drill.spec.n_actions
-        self.repeat, self.reward_scale = repeat, np.float32(reward_scale)
+        self.weights = self.batch.weights
         self.pay_at(gamma)
-        self.n_terms = len(drill.spec.terms)
         self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec.world)
         self.over = np.zeros(n, bool)
         self.arrival = Arrival(np.zeros(n, np.float32), np.ones(n, bool), np.ones(n, np.float32), np.zeros(n, np.int32))
@@ -89,14 +101,8 @@ class FrameGames:
         """Their winners: +1 for side 0."""
 
     def pay_at(self, gamma: float) -> None:
-        """Potentials are paid with this discount of a step, which is the learner's, from now on."""
-        self.batch.gamma = np.float32(gamma ** (1 / self.repeat))
-
-    def made_with(self) -> fingerprint.Fingerprint:
-        """What rewards and frames depend on here."""
-        batch = self.batch
-        paid = fingerprint.paid(batch.spec, batch.weights, float(batch.gamma))
-        return paid | played_with(batch.spec, self.repeat, float(self.reward_scale), self.opponent)
+        super().pay_at(gamma)
+        self.batch.gamma = np.float32(self.gamma)
 
     def begin_anew(self) -> None:
         """New episodes in all games; what the last step brought is forgotten."""
