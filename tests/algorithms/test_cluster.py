@@ -11,7 +11,6 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.algorithm import OneProcess
 from dshq_widget.algorithms.ppo.cluster import connection, crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import Weights
@@ -22,20 +21,16 @@ from dshq_widget.cli import arguments, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.system.form import PORTABLE
 from dshq_widget.training.trainer import Trainer
 from tests.harness.local_ray import LocalRay
 from tests.harness.ports import free_port
 
-BANDIT = compile_drill(Bandit)
+BANDIT = compiled("bandit")
 CONFIG = TrainConfig(num_envs=32, rollout_length=4, hidden_sizes=(8,))
 WEIGHTS = Weights(PolicySpec.for_config(BANDIT.spec, CONFIG).untrained(0))
-
-
-# ---- what is refused
 
 
 @pytest.fixture
@@ -208,19 +203,6 @@ def test_a_link_in_the_place_of_a_clusters_address_is_not_followed(asked, tmp_pa
     assert asked == []
 
 
-def test_a_learner_that_leaves_the_cluster_may_be_silent():
-    process, heard = OneProcess.__new__(OneProcess), []
-    process._training, process._stuck_seconds = False, None
-    process._on_message = lambda _, message: heard.append(message["type"])
-    silent = {"type": "HEALTH", "health": "silent"}
-    for message in (silent, {"type": "PHASE", "phase": "training"}, silent, {"type": "STOPPED"}, silent):
-        process._receive(None, message)
-    assert heard == ["PHASE", "HEALTH", "STOPPED"]
-
-
-# ---- who plays
-
-
 @pytest.fixture
 def now(monkeypatch):
     """Every look is a look."""
@@ -278,13 +260,6 @@ def test_players_remember_and_their_sequences_stay_whole(now):
     assert played.samples.states.any() and played.samples.length == config.rollout_length
     _, parts = learner.gradient(played.samples, played.units, Hyper())
     assert parts["approx_kl"] < 1e-9
-
-
-def test_every_node_plays_its_own_games(now):
-    source, _ = team(LocalRay("a", "b"))
-    source.next(WEIGHTS, CONFIG, 1)
-    first, second = source.next(WEIGHTS, CONFIG, 1).samples.action.reshape(2, -1)
-    assert (first != second).any()
 
 
 def test_a_node_that_fails_is_let_go_and_one_that_joins_is_used(now):

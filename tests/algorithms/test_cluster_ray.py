@@ -133,9 +133,6 @@ def test_the_command_trains_on_the_cluster_of_this_machine(cluster, tmp_path, ca
     assert "engine: ray" in out.with_suffix(".yaml").read_text()
 
 
-# ---- what is refused
-
-
 def refusal(capsys, *arguments):
     assert main.main(["train", "bandit", "--engine", "ray", "--quiet", *arguments]) == 1
     return capsys.readouterr().err

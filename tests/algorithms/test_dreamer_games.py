@@ -21,12 +21,12 @@ from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 from tests.harness.frames import frames as seen
+from tests.harness.games.small_drill import drill_with
 
 
 def actor(drill="bandit", games=16, capacity=512, seed=0, **how) -> Actor:
@@ -263,32 +263,8 @@ class TestSampling:
             Actor(FrameGames(compiled("bandit"), 16, 0), ReplayRing(64, 8), 0)
 
 
-class Unseen(Drill):
-    """Nothing is drawn."""
-
-    name = "unseen"
-    tick_rate = action_repeat = 1
-    time_limit = 4
-    world = (0, 0, 1, 1)
-    state = {"x": "f32"}
-    actions = (Choice("move", ("no", "yes")),)
-    observations = (Observation("x"),)
-
-    @rule
-    def reset(s, i):
-        s.x[i] = 0.0
-
-    @rule
-    def tick(s, i):
-        s.x[i] = 1.0
-
-    @rule
-    def terminated(s, i):
-        return s.x[i] > 2.0
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = s.x[i]
+def stands_still(s, i):
+    s.x[i] = 0.5
 
 
 class TestIngest:
@@ -310,8 +286,8 @@ class TestIngest:
         assert "copies between host and device: not counted" in capsys.readouterr().out
 
     def test_what_no_frame_shows_is_a_sentence(self, capsys, reference_rules):
-        with pytest.raises(ValueError, match="'unseen' has no scene to draw"):
-            ingest(compile_drill(Unseen), 0.1)
+        with pytest.raises(ValueError, match="'bad' has no scene to draw"):
+            ingest(compile_drill(drill_with(stands_still)), 0.1)
         with pytest.raises(ValueError, match="forbid actions"):
             suits(compiled("snake").spec)
         assert main.main(["ingest", "approach", "--seconds", "-1"]) == 2

@@ -21,11 +21,6 @@ TINY = Size(deter=6, stoch=2, classes=3, hidden=5, units=8, depth=2, predictors=
 ACTIONS = 3
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def rng(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
@@ -52,10 +47,6 @@ def batch(steps: int = 6, games: int = 4, seed: int = 0) -> dict[str, torch.Tens
 
 
 class TestDistributions:
-    def test_symexp(self):
-        found = dist.symexp(torch.tensor([-math.log(2), 0, 1.0]))
-        assert found.tolist() == pytest.approx([-1, 0, math.e - 1], rel=1e-5)
-
     def test_two_hot_has_the_mean_of_its_number(self):
         places = dist.bins()
         assert len(places) == 255 and places[127] == 0 and torch.equal(places, -places.flip(0))
@@ -282,13 +273,6 @@ class TestWorldModel:
         losses = world_model.Losses(*map(torch.tensor, (1.0, 2.0, 4.0, 8.0, 16.0)))
         assert losses.total.item() == pytest.approx(1 + 2 + 4 + 1.0 * 8 + 0.1 * 16)
 
-    def test_finite_under_autocast(self):
-        model = self.model()
-        with torch.autocast("cpu", torch.bfloat16):
-            losses, _ = model.losses(batch(), torch.rand(6, 4, 2, 3, generator=rng()))
-        losses.total.backward()
-        assert math.isfinite(losses.total.item()) and all(each.grad.isfinite().all() for each in model.parameters())
-
     @pytest.mark.parametrize("size", [name for name in sizes.SIZES if name not in ("12m", "torch")])
     def test_every_size_draws_whole_frames(self, size):
         made = sizes.SIZES[size]
@@ -441,7 +425,10 @@ class TestAgent:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"ring": 256, "sequence": 16, "games": 8}, "ring must hold a sequence of 16 steps.*328 frames of 8 games"),
+        (
+            {"ring": 384, "sequence": 4, "games": 16, "commit_stride": 4, "margin": 8},
+            "ring must hold a sequence of 4 steps.*400 frames of 16 games, got 384",
+        ),
         ({"size": "giant"}, "size must be one of pico, nano, 1m, torch, 12m"),
         ({"games": 12}, "multiple of 8"),
     ],

@@ -1,6 +1,4 @@
-"""That the world model learns: short forms, on a ball that rolls across the frame. The long forms, on real games, are
-`python -m benchmarks.dreamer`.
-"""
+"""That the world model learns, on a ball that rolls across the frame; on real games: benchmarks.dreamer."""
 
 import math
 
@@ -17,11 +15,6 @@ pytestmark = pytest.mark.slow  # half a minute each
 STEPS, GAMES, SEEN, SPEED, SIDE = 12, 8, 6, 5, 6
 SIZE = sizes.SIZES["pico"]
 SETTINGS = DreamerSettings(size="pico", rare_shades=60, free_nats=0.1, learning_rate=1e-3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
 
 
 def rolling(seed: int, speed: int = SPEED) -> dict[str, torch.Tensor]:

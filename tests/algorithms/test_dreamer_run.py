@@ -15,10 +15,11 @@ from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.dreamers import SMALL
+from tests.harness.processes.faults import until
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-SMALL = {"games": 8, "ring": 1024, "batch": 4, "sequence": 8, "prefill": 128, "starts": 8, "horizon": 3, "ratio": 4}
 HOW = {"algorithm": "dreamer", "deterministic": True, "evaluate_seconds": 3600}
 
 
@@ -162,7 +163,6 @@ class TestFiles:
     [
         ("snake", {}, "forbid actions"),
         ("bandit", {"dreamer": {"size": "gigantic"}}, "size must be one of"),
-        ("bandit", {"dreamer": {"ring": 64}}, "ring must hold a sequence of 16 steps"),
         ("bandit", {"hidden_sizes": (64, 64)}, "hidden_sizes cannot be set: the algorithm dreamer needs"),
         ("ball", {"opponents": {"pool": 1.0}}, "dreamer has no league"),
     ],
@@ -175,13 +175,6 @@ def test_what_it_cannot_do_is_a_sentence(drill, given, sentence):
 def test_an_environment_is_refused(capsys):
     assert main.main(["train", "gym:CartPole-v1", "--algorithm", "dreamer"]) == 2
     assert "dreamer draws frames of drills" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_an_unknown_opponent_ends_the_run_with_a_sentence():
-    trainer = Trainer("ball", dreamer={**SMALL, "opponent": "nobody"}, **HOW)
-    with trainer, pytest.raises(RuntimeError, match="opponent must be one of random, idle, chaser"):
-        trainer.train_for(updates=1, progress=False)
 
 
 @pytest.mark.slow
@@ -204,10 +197,3 @@ def test_it_learns_from_frames_which_answer_is_right():
     with Trainer("bandit", dreamer=how, **{**HOW, "evaluate_seconds": 20}) as trainer:
         trainer.train_for(updates=1500, until_solved=True, progress=False)
         assert trainer.metrics["evaluated_return"] > trainer.metrics["evaluated_return_random"] + 25
-
-
-def until(condition, seconds=300):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.1)

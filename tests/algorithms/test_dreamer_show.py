@@ -1,7 +1,6 @@
 """The match that the page shows, played by the policy in a process; and what the world model dreams of it."""
 
 import base64
-import time
 
 import numpy as np
 import pytest
@@ -24,6 +23,8 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.policy_show import PolicyShow
+from tests.harness.games.dreamers import SMALL
+from tests.harness.processes.faults import until
 
 SEEN, MADE, SEED = 1440, 2880, 7
 SETTINGS = DreamerSettings().to_json()
@@ -76,9 +77,7 @@ def rows(letters):
 
 @pytest.mark.parametrize("name", ["approach", "ball"])
 def test_the_page_can_follow_state_by_state(name):
-    """Played again from the same start by the rules alone, with the actions that were sent, every sum and tick is as
-    announced: through the end of a game, its rest and the next beginning.
-    """
+    """By the rules and the actions sent, every sum and tick is as announced, through a game's end and its rest."""
     drill = compiled(name)
     show, letters, _ = show_of(drill)
     start = begin_of(drill)
@@ -221,8 +220,7 @@ def test_weights_are_counted_without_torch(name, n_actions):
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("show") / "bandit.dshq"
-    small = {"games": 8, "ring": 1024, "batch": 4, "sequence": 8, "prefill": 128, "starts": 8, "horizon": 3, "ratio": 4}
-    with Trainer("bandit", algorithm="dreamer", dreamer=small, evaluate_seconds=3600) as trainer:
+    with Trainer("bandit", algorithm="dreamer", dreamer=SMALL, evaluate_seconds=3600) as trainer:
         trainer.train_for(updates=3, progress=False)
         return trainer.save(path)
 
@@ -300,9 +298,7 @@ class TestKernelSide:
         show = PolicyShow(trainer, got.append, failed.append)
         try:
             show.send(self.decide(trainer))
-            enough = time.monotonic() + 120
-            while not got and not failed and time.monotonic() < enough:
-                time.sleep(0.1)
+            until(lambda: got or failed, "an answer")
             assert not failed and got[0]["type"] == "DECISIONS"
             assert len(got[0]["buffers"][0]) == len(got[0]["decisions"]) * (SEEN + MADE) > 0
             show.follow()

@@ -298,9 +298,6 @@ NETWORKS = pytest.mark.parametrize("kind", ["places", "source"])
 
 
 class TestNetwork:
-    def test_the_sources_network_has_the_parameters_of_the_design_and_a_reward_head(self):
-        assert LAYOUTS["source"].size == 15_217 + 17
-
     @NETWORKS
     def test_the_flat_network_is_the_same_policy(self, kind):
         network, x = learned(kind), features(np.random.default_rng(0), 16)
@@ -476,19 +473,6 @@ class TestTrainer:
         with np.errstate(all="ignore"):
             assert trainer.step(batch=batch) == {}
         assert trainer.skipped == 1 and trainer.get_model_for_inference().version == 0
-
-    def test_saved_and_restored_it_goes_on_to_the_bit(self):
-        buffer = filled()
-        one = ContinuousTrainer(buffer, seed=4)
-        for _ in range(5):
-            one.step()
-        other = ContinuousTrainer(buffer, seed=8)
-        other.load(GateNetwork.from_blob(one.get_model_for_inference().network.blob()))
-        other.restore(one.state())
-        for _ in range(5):
-            assert one.step() == other.step()
-        a, b = one.get_model_for_inference(), other.get_model_for_inference()
-        assert a.version == b.version == 10 and np.array_equal(a.network.flat, b.network.flat)
 
     def test_with_fresh_moments_its_first_step_is_a_first_step(self):
         """As in a learner that replaces a dead one: a step without its moments would be three times as long."""

@@ -13,6 +13,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.decisions import experience, features
+from tests.harness.processes.lockstep_runs import whole_and_in_halves
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -104,32 +105,14 @@ class TestTrainer:
         assert trainer.step()["loss_action_rewards"] == 0
         assert not trainer.action_rewards.predict(trainer.buffer.newest(20)["observation"]).any()
 
-    def test_saved_and_restored_they_go_on_to_the_bit(self):
-        buffer, settings = filled(was_executed=False), GateSettings(action_rewards=True)
-        one, other = (ContinuousTrainer(buffer, settings, seed=seed) for seed in (4, 8))
-        for _ in range(5):
-            one.step()
-        other.load(one.get_model_for_inference().network)
-        other.restore(one.state())
-        for _ in range(5):
-            assert one.step() == other.step()
-        assert one.action_rewards.network.flat.tobytes() == other.action_rewards.network.flat.tobytes()
-
 
 class TestRun:
     def test_a_run_reports_and_saves_them(self, tmp_path):
-        with Trainer("territory", seed=3, gate={"action_rewards": True, "territories": 4}) as whole:
-            whole.train_for(updates=80, progress=False)
-            reported, path = whole.metrics, whole.save(tmp_path / "whole.dshq")
-        assert all(np.isfinite(reported[f"predicted_{name}"]) for name in NAMES)
-        assert reported["predicted_wait"] < 0
-        with Trainer("territory", seed=3, gate={"action_rewards": True, "territories": 4}) as first:
-            first.train_for(updates=40, progress=False)
-            half = first.save(tmp_path / "half.dshq")
-        with Trainer(half) as second:
-            second.train_for(updates=40, progress=False)
-            second.save(tmp_path / "second.dshq")
-        a, b = checkpoint.load(path).state, checkpoint.load(tmp_path / "second.dshq").state
+        how = {"seed": 3, "gate": {"action_rewards": True, "territories": 4}}
+        ahead, _, after = whole_and_in_halves("territory", tmp_path, 40, **how)
+        assert all(np.isfinite(ahead.metrics[f"predicted_{name}"]) for name in NAMES)
+        assert ahead.metrics["predicted_wait"] < 0
+        a, b = ahead.state, after.state
         assert np.array_equal(a["train.gate.predictor"], b["train.gate.predictor"])
         assert a["train.gate.predictor_steps"] == b["train.gate.predictor_steps"] > 20
 

@@ -1,5 +1,7 @@
 """NaN and infinity in rewards, observations, gradients and weights: never published, skipped, in the end taken back."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.toy_drills import Walk
 from tests.harness.processes.faults import SMALL, until
+from tests.harness.processes.learner_channel import Turns
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -98,24 +101,6 @@ def test_reward_weights_that_are_no_numbers_are_refused():
                 trainer.set_hyper(reward_weights={"far": weight})
 
 
-class Ears:
-    """The channel of a learner without a kernel: it notes what is said."""
-
-    closed = False
-
-    def __init__(self) -> None:
-        self.said: list[dict] = []
-
-    def send(self, message: dict) -> None:
-        self.said.append(message)
-
-    def poll(self) -> list[dict]:
-        return []
-
-    def warnings(self) -> list[str]:
-        return [message["text"] for message in self.said if message["type"] == "WARNING"]
-
-
 class Sick(FusedPPO):
     """A learner whose weights, or a share of whose gradients, stop being finite when `illness` says so."""
 
@@ -150,8 +135,12 @@ def ward():
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
     job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1}
-    yield SickPPO(Ears(), job).compose({"weights": block})
+    yield SickPPO(Turns(10**9), job).compose({"weights": block})
     block.close()
+
+
+def warnings(ward: Any) -> list[str]:
+    return [message["text"] for message in ward.channel.said if message["type"] == "WARNING"]
 
 
 def turns(ward: Run, count: int) -> None:
@@ -161,16 +150,16 @@ def turns(ward: Run, count: int) -> None:
 
 def test_weights_that_are_not_finite_are_taken_back_at_once(ward):
     turns(ward, 3)
-    assert ward.version == 3 and ward.channel.warnings() == []
+    assert ward.version == 3 and warnings(ward) == []
     good, rate = ward.publisher.slots.read(2), ward.learner.hyper(ward.progress).learning_rate
     ward.learner.ppo.illness = "weights"
     turns(ward, 1)
     assert ward.publisher.slots.latest == ward.version == 3 and np.array_equal(ward.learner.blob(), good[2])
-    assert "reverted to version 3; continuing with the learning rate times 0.5" in ward.channel.warnings()[0]
+    assert "reverted to version 3; continuing with the learning rate times 0.5" in warnings(ward)[0]
     assert ward.learner.hyper(ward.progress).learning_rate == pytest.approx(rate / 2, rel=1e-3)
     ward.learner.ppo.illness = ""
     turns(ward, 2)
-    assert ward.publisher.slots.latest == 5 and len(ward.channel.warnings()) == 1
+    assert ward.publisher.slots.latest == 5 and len(warnings(ward)) == 1
 
 
 def test_three_skipped_updates_in_a_row_lead_back(ward):
@@ -178,9 +167,9 @@ def test_three_skipped_updates_in_a_row_lead_back(ward):
     good = ward.publisher.slots.read(1)
     ward.learner.ppo.illness = "gradient"
     turns(ward, MOST_SKIPS - 1)
-    assert ward.rate == 1.0 and [text[:21] for text in ward.channel.warnings()] == ["an update was skipped"]
+    assert ward.rate == 1.0 and [text[:21] for text in warnings(ward)] == ["an update was skipped"]
     turns(ward, 1)
-    assert ward.rate == 0.5 and "3 updates in a row were skipped" in ward.channel.warnings()[-1]
+    assert ward.rate == 0.5 and "3 updates in a row were skipped" in warnings(ward)[-1]
     assert ward.publisher.slots.latest == 2 and ward.updates == 2 and np.array_equal(ward.learner.blob(), good[2])
     ward.learner.ppo.illness = ""
     turns(ward, 2)
@@ -197,7 +186,7 @@ def test_what_the_other_minibatches_taught_is_published(ward, tmp_path):
     assert not np.array_equal(ward.learner.blob(), before)
     assert (ward.version, ward.updates, ward.skips) == (3, 3, 1)
     assert np.array_equal(ward.publisher.latest()[2], ward.learner.blob())
-    assert "an update was skipped in part: 1 minibatches" in ward.channel.warnings()[0]
+    assert "an update was skipped in part: 1 minibatches" in warnings(ward)[0]
     turns(ward, MOST_SKIPS - 1)
     assert ward.rate == 0.5, "a lasting fault is told, and slows down"
     ward.learner.ppo.illness = ""

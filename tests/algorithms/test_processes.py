@@ -19,9 +19,7 @@ FLOATS = 16
 
 
 class Children:
-    """In the place of the supervisor: its children only say whether they were stopped. The one after `fails` cannot be
-    started.
-    """
+    """In the place of the supervisor: children that note their stops; the one after `fails` cannot be started."""
 
     def __init__(self):
         self.started, self.fails = [], 99

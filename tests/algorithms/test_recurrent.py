@@ -2,9 +2,6 @@
 
 import dataclasses
 import itertools
-import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -24,10 +21,7 @@ from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, Recurren
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
 from dshq_widget.algorithms.ppo.recurrent.rows import by_sequence
 from dshq_widget.contract.settings import TrainConfig, of_drill
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.lamp import GLOW, Lamp
-from dshq_widget.drills.maze import Maze
+from dshq_widget.env.batch import compiled
 from dshq_widget.gyms.making import described
 from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.opponents import opponent_shares
@@ -37,12 +31,11 @@ from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
 from dshq_widget.widget import page_protocol
-from tests.harness.processes.lockstep import hashes
-from tests.harness.processes.lockstep_runs import LOCKSTEP, assert_same
+from tests.harness.processes.lockstep_runs import assert_goes_on
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-LAMP = compile_drill(Lamp)
+LAMP = compiled("lamp")
 RECALL = "gym:tests.harness.games.gym_worlds:Recall-v0"
 SPEC = PolicySpec((2, 6, -5, 4))
 SMALL = {"num_envs": 32, "rollout_length": 12, "hidden_sizes": (8,), "memory": 4, "minibatch_size": 128, "epochs": 2}
@@ -144,7 +137,7 @@ def check_rebuilt(drill, spec, learner, samples, units):
 
 
 class TestRollouts:
-    @pytest.mark.parametrize("drill", [LAMP, compile_drill(Maze)], ids=lambda drill: drill.name)
+    @pytest.mark.parametrize("drill", [LAMP, compiled("maze")], ids=lambda drill: drill.name)
     def test_states_go_on_and_are_empty_where_an_episode_begins(self, drill):
         """Masked drills, too; units that are no multiple of a block."""
         spec = PolicySpec((drill.spec.n_obs, 8, -5, drill.spec.n_actions + 1))
@@ -152,10 +145,12 @@ class TestRollouts:
         assert samples.length == 12 and len(games.trainable) == 2 * 12
         assert samples.begins.any() and samples.states.any()
         check_rebuilt(drill, spec, learner, samples, games.trainable)
+        _, parts = learner.gradient(samples, games.trainable, Hyper())
+        assert parts["approx_kl"] < 1e-9 and parts["clip_fraction"] == 0, "nothing before the first step"
 
     def test_both_sides_of_a_match_and_their_opponents_remember(self):
         """Self-play, two learning sides of different tiles, and one tile left over; earlier policies have memories."""
-        drill = compile_drill(Ball)
+        drill = compiled("ball")
         shares = {"self": 0.3, "pool": 0.4, "chaser": 0.3}
         config = TrainConfig.from_values({**SMALL, "num_envs": 112, "opponents": shares, "rollout_length": 40})
         spec = PolicySpec.for_config(drill.spec, config)
@@ -169,23 +164,9 @@ class TestRollouts:
         _, parts = learner.gradient(samples, games.trainable, Hyper())
         assert parts["approx_kl"] < 1e-9
 
-    def test_an_episode_of_the_lamp_begins_where_the_one_before_ends(self):
-        _, games, samples = played(rollouts=3)
-        rows = by_sequence(samples, games.trainable)
-        lit = rows.obs[:, 0].reshape(2, 12, 16) != 0
-        begins = rows.begins.reshape(2, 12, 16)[:, :-GLOW] > 0
-        assert begins.any() and lit[:, :-GLOW][begins].all()
-        assert not (rows.obs[:, 1].reshape(2, 12, 16)[:, :-GLOW][begins]).any()
-
-    def test_the_learner_rebuilds_what_was_played(self):
-        """The divergence from the policy that played is nothing before the first step, ends within sequences or not."""
-        learner, games, samples = played(rollouts=3)
-        _, parts = learner.gradient(samples, games.trainable, Hyper())
-        assert parts["approx_kl"] < 1e-9 and parts["clip_fraction"] == 0
-
     def test_players_of_matches_remember(self):
         """Each action of a match is the likeliest of the network in numpy, which saw the match from its beginning."""
-        drill = compile_drill(Ball)
+        drill = compiled("ball")
         game, spec = drill.game(), PolicySpec((drill.spec.n_obs, 8, -5, drill.spec.n_actions + 1))
         other = PolicySpec((drill.spec.n_obs, 8, 6, -3, drill.spec.n_actions + 1), "relu")
         players = [
@@ -365,32 +346,12 @@ class TestLearning:
         assert not games.memories[tile, 0, :, 5].any()
         assert games.memories[tile, 0, :, 4].any(), "the others go on"
 
-    def test_practice_begins_at_scenes(self):
-        learner, games, samples = played()
-        scene = games.tiles.view(np.uint32).reshape(2, -1, 16)[0, :, 0].copy()
-        assert list(games.tiles.dtype.names)[-3:] == ["side", "gong", "answer"]
-        scene[-3:] = (1, 11, 0)
-        games.practise(np.stack([scene]))
-        games.scene_share = 0.9
-        for _ in range(4):
-            games.play(learner.params, samples, games.new_stats(), gamma=0.9, gae_lambda=0.9)
-            games.advance()
-        assert (games.tiles["gong"] == 11).mean() > 0.3, "by chance one in eleven"
-
 
 @pytest.mark.slow
 def test_a_new_process_goes_on_to_the_bit(tmp_path):
     """Schedules, optimiser, minibatch order, games, memories and their generators: all of it is in the file."""
     with Trainer("lamp", seed=3, **{**SMALL, "pace": 32 * 12 * 35}) as trainer:
-        hashes(trainer, 12)
-        path = trainer.save(tmp_path / "half.dshq")
-        saved = checkpoint.load(path)
-        last = saved.version + 30
-        ahead = hashes(trainer, last, saved.version)
-    answer = subprocess.run([sys.executable, LOCKSTEP, path, str(last)], capture_output=True, text=True, timeout=300)
-    assert answer.returncode == 0, answer.stderr
-    after = {int(version): digest for version, digest in json.loads(answer.stdout).items()}
-    assert_same(ahead, after, saved.version + 15)
+        assert_goes_on(trainer, tmp_path / "half.dshq")
 
 
 @pytest.mark.slow
@@ -506,7 +467,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match="share one memory"):
             PolicySpec((2, 6, -4, 4), separate=True)
         with pytest.raises(ValueError, match="set memory to 0"):
-            PolicySpec.for_drill(compile_drill(Maze).spec, (32,), memory=8)
+            PolicySpec.for_drill(compiled("maze").spec, (32,), memory=8)
 
     def test_the_page_keeps_what_is_remembered(self):
         kept = {"state": b"12", "tick": 3, "memory": memoryview(b"3456")}

@@ -1,8 +1,5 @@
 """The same bits: twice from the same seed, and from a file in a new process as if nothing had happened."""
 
-import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,7 +19,7 @@ from dshq_widget.training.trainer import Trainer
 from tests.harness.games.toy_drills import Race
 from tests.harness.processes.learner_channel import Turns
 from tests.harness.processes.lockstep import hashes
-from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
+from tests.harness.processes.lockstep_runs import SMALL, assert_goes_on, assert_same
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -48,35 +45,9 @@ def test_the_same_seed_gives_the_same_bits_twice():
 def test_a_new_process_goes_on_to_the_bit(tmp_path, deterministic):
     """Schedules, optimiser, minibatch order, games and their generators: all of it is in the file."""
     with Trainer("ball", seed=3, workers=0, deterministic=deterministic, **SMALL) as trainer:
-        hashes(trainer, 12)
-        path = trainer.save(tmp_path / "half.dshq")
-        saved = checkpoint.load(path)
+        saved = assert_goes_on(trainer, tmp_path / "half.dshq")
         assert saved.version >= 12 and saved.step > 0
-        last = saved.version + 30
-        ahead = hashes(trainer, last, saved.version)
-        rate = trainer.metrics["learning_rate"]
-    answer = subprocess.run([sys.executable, LOCKSTEP, path, str(last)], capture_output=True, text=True, timeout=300)
-    assert answer.returncode == 0, answer.stderr
-    after = {int(version): digest for version, digest in json.loads(answer.stdout).items()}
-    assert_same(ahead, after, saved.version + 15)
-    assert rate < 0.9 * trainer.config.learning_rate, "the schedule was under way"
-
-
-def test_a_stop_and_a_start_count_on(tmp_path):
-    with Trainer("ball", seed=3, workers=0, **{**SMALL, "pace": 0}) as trainer:
-        trainer.start()
-        assert trainer.wait(updates=5, progress=False)
-        trainer.stop()
-        assert trainer.join(300)
-        stopped = trainer.latest_policy()
-        path = trainer.save(tmp_path / "stopped.dshq")
-        saved = checkpoint.load(path)
-        assert (saved.version, saved.step) == (stopped.version, stopped.step)
-        assert {"adam_m", "adam_v", "train.tiles"} <= set(saved.state), "stopping saves what going on needs"
-        updates = trainer.metrics["updates"]
-        trainer.start()
-        assert trainer.wait(updates=updates + 5, progress=False)
-        assert trainer.version > stopped.version and np.isfinite(trainer.latest_policy().weights).all()
+        assert trainer.metrics["learning_rate"] < 0.9 * trainer.config.learning_rate, "the schedule was under way"
 
 
 def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path):
@@ -139,9 +110,7 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
 
 
 def test_a_learner_that_replaces_a_dead_one_keeps_all_but_what_came_after_the_file(tmp_path):
-    """A learner that is killed has published more than it saved. Weights, agent steps and version are the newest, the
-    optimiser's moments are fresh, and the rest is the file's: the league above all.
-    """
+    """Weights, agent steps and version are the newest, the moments are fresh, the rest is the file's."""
     drill, path = compile_drill(Race), tmp_path / "autosave.dshq"
     config = TrainConfig(
         num_envs=64, rollout_length=8, opponents={"pool": 0.5, "self": 0.5}, normalize_rewards=True, hidden_sizes=(8,)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,6 +25,8 @@ from dshq_widget.policy.evaluate import evaluate_alone
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.trainer import Trainer
+from tests.harness.processes.faults import until
+from tests.harness.processes.lockstep_runs import whole_and_in_halves
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
@@ -38,32 +39,13 @@ FEW = {
 }
 
 
-def until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-
-
 def test_train_save_and_go_on_to_the_bit(tmp_path):
     """Games, replay, networks, optimisers, dual variables and generators: all of it is in the file."""
     how = {"algorithm": "spo", "seed": 3, "deterministic": True, "spo": FEW, **QUICK}
-    with Trainer("bandit", **how) as whole:
-        assert whole.train_for(updates=16, progress=False)
-        ahead, numbers = whole.latest_policy(), whole.metrics
-    with Trainer("bandit", **how) as first:
-        first.train_for(updates=8, progress=False)
-        path = first.save(tmp_path / "half.dshq")
-    saved = checkpoint.load(path)
-    assert (saved.algorithm, saved.version) == ("spo", 8) and saved.algorithm_settings["num_particles"] == 8
-    with Trainer(path) as second:
-        assert second.algorithm == "spo"
-        second.train_for(updates=8, progress=False)
-        after = second.latest_policy()
-        for key in ("agent_steps", "updates", "simulated_steps"):
-            assert second.metrics[key] == numbers[key], key
-    assert after.version == ahead.version == 16
-    assert np.array_equal(after.weights, ahead.weights)
+    ahead, half, after = whole_and_in_halves("bandit", tmp_path, 8, **how)
+    assert (half.algorithm, half.version, half.algorithm_settings["num_particles"]) == ("spo", 8, 8)
+    for key in ("agent_steps", "updates", "simulated_steps"):
+        assert after.metrics[key] == ahead.metrics[key], key
 
 
 def test_it_learns_and_says_what_the_searches_cost():
@@ -152,13 +134,6 @@ def test_settings_change_while_it_runs():
         assert trainer.metrics["temperature"] != 0.25
         trainer.set_hyper(spo={"adaptive_temperature": False, "fixed_temperature": 0.25})
         until(lambda: trainer.metrics["temperature"] == 0.25)
-        trainer.pause_training()
-        time.sleep(0.5)
-        held = trainer.version
-        time.sleep(0.5)
-        assert trainer.version == held
-        trainer.resume_training()
-        until(lambda: trainer.version > held)
 
 
 def test_other_reward_weights_empty_the_replay(monkeypatch):
