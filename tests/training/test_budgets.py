@@ -9,22 +9,19 @@ import numpy as np
 import pytest
 
 from dshq_widget.contract.settings import FIELDS
-from dshq_widget.learning.limits import Limits
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.history import Progress
 from dshq_widget.training.trainer import Trainer
 from tests.harness.command import answer
+from tests.harness.processes.faults import PATIENCE, SMALL, until
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
-
-SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
-PATIENCE = 300.0  # seconds
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
-    with Trainer("bandit", workers=workers, **SMALL) as t:
+    with Trainer("bandit", **{**SMALL, "workers": workers}) as t:
         assert t.train_for(updates=7, progress=False) is True
         assert t.status == "stopped" and t.metrics["updates"] == 7 and "finished" in t.status_text
         assert t.train_for(updates=5, progress=False) is True
@@ -36,7 +33,7 @@ def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
 
 
 def test_the_first_update_that_reaches_the_agent_steps():
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
         each = 64 * 8
         assert t.train_for(agent_steps=each * 4 + 1, progress=False)
         assert t.metrics["agent_steps"] == each * 5 and t.metrics["updates"] == 5
@@ -45,7 +42,7 @@ def test_the_first_update_that_reaches_the_agent_steps():
 
 @pytest.mark.slow
 def test_schedules_end_with_the_budget_unless_their_length_was_chosen():
-    with Trainer("ball", workers=0, **SMALL) as t:
+    with Trainer("ball", **SMALL) as t:
         assert t.train_for(agent_steps=5000, progress=False)
         done = t.metrics["agent_steps"]
         assert 5000 <= done < 7000 and t.config.total_agent_steps == 5000
@@ -57,14 +54,14 @@ def test_schedules_end_with_the_budget_unless_their_length_was_chosen():
 
 
 def test_seconds_are_counted_by_the_learner():
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
         assert t.train_for(seconds=1.5, progress=False)
         assert t.status == "stopped" and 1.4 < t.metrics["seconds"] < PATIENCE
 
 
 @pytest.mark.slow
 def test_a_pace_does_not_stretch_the_seconds():
-    with Trainer("bandit", workers=0, pace=64 * 8, **SMALL) as t:  # an update a second
+    with Trainer("bandit", pace=64 * 8, **SMALL) as t:  # an update a second
         t.start()
         assert t.wait(seconds=0, progress=False)
         t.stop()
@@ -74,23 +71,8 @@ def test_a_pace_does_not_stretch_the_seconds():
         assert t.metrics["updates"] - before <= 5 and t.metrics["seconds"] < 2
 
 
-def test_somebody_else_may_stop_it():
-    with Trainer("bandit", workers=0, **SMALL) as t:
-
-        def stop() -> None:
-            while t.version < 3:
-                time.sleep(0.005)
-            t.stop()
-
-        stopper = threading.Thread(target=stop, daemon=True)
-        stopper.start()
-        assert t.train_for(updates=10_000_000, progress=False) is False
-        stopper.join(PATIENCE)
-        assert t.status == "stopped" and t.version >= 3
-
-
 def test_training_that_runs_has_no_second_budget():
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
         t.start()
         with pytest.raises(RuntimeError, match="is running: call stop"):
             t.train_for(updates=3)
@@ -98,7 +80,7 @@ def test_training_that_runs_has_no_second_budget():
 
 def test_waiting_is_true_when_training_ended_at_the_target():
     """The run ends by itself while somebody else waits for its last update."""
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
         training = threading.Thread(target=lambda: t.train_for(updates=20, progress=False))
         training.start()
         while t.status not in ("starting", "training"):
@@ -160,19 +142,10 @@ class Torn(Progress):
 
 @pytest.mark.parametrize("error", [OSError("the notebook is gone"), SystemExit(3), KeyboardInterrupt()])
 def test_training_stops_whatever_ends_the_call(error):
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
         with pytest.raises(type(error)):
             t.train_for(updates=10_000_000, progress=Torn(error))
         assert t.join(PATIENCE) and t.status == "stopped"
-
-
-def test_what_is_left_for_a_learner_that_replaces_a_dead_one():
-    budget = Budget(None, None, 10.0)
-    assert budget.limits({"seconds": 5.0}) == {"seconds": 10.0}
-    assert budget.limits({"seconds": 12.0}) == {"seconds": 3.0}
-    budget = Budget(20, None, None)
-    assert budget.limits({"updates": 3}) == budget.limits({"updates": 9}) == {"updates": 23}
-    assert Limits.of({"updates": 23}).reached(23, 0, 0.0) and not Limits.of({}).reached(1 << 60, 1 << 60, 1e18)
 
 
 def test_seconds_in_which_a_dead_learner_waited_are_spent_too():
@@ -187,7 +160,7 @@ def test_seconds_in_which_a_dead_learner_waited_are_spent_too():
 
 @pytest.mark.slow
 def test_what_a_learner_waited_for_its_pace_is_told():
-    with Trainer("bandit", workers=0, pace=64 * 8, **SMALL) as t:  # an update a second
+    with Trainer("bandit", pace=64 * 8, **SMALL) as t:  # an update a second
         t.start()
         assert t.wait(updates=2, progress=False)
         budget = t._control._budget = Budget(None, None, 100.0)
@@ -198,7 +171,7 @@ def test_what_a_learner_waited_for_its_pace_is_told():
 def test_a_listener_may_call_anything():
     """It stops, saves, waits and joins, from inside a call about a change."""
     done = threading.Event()
-    with Trainer("bandit", workers=0, **SMALL) as t:
+    with Trainer("bandit", **SMALL) as t:
 
         def listener():
             if t.status == "training" and t.version > 2 and not done.is_set():
@@ -220,9 +193,7 @@ def test_a_listener_that_always_stops_ends():
     with Trainer("bandit") as t:
         t.on_change(lambda: (called.append(1), t.stop()))
         t.set_hyper(gamma=0.5)
-        deadline = time.monotonic() + PATIENCE
-        while not called and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: called)
         time.sleep(0.2)
         assert 1 <= len(called) <= 3
 

@@ -14,9 +14,9 @@ from dshq_widget.training import trainer as trainer_module
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
+from tests.harness.processes.faults import until
 from tests.harness.processes.stand import KILLED, Standing
 
-PATIENCE = 60.0
 MOMENTS = {"adam_step": np.array(3, np.int64)}
 
 
@@ -26,11 +26,14 @@ def trainer(tmp_path):
         yield made
 
 
-def until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.005)
+@pytest.fixture
+def training(trainer):
+    """A trainer that trains, and its learner."""
+    trainer.start()
+    (stand,) = trainer.stands
+    stand.trains()
+    stand.publishes(trainer, 4)
+    return trainer, stand
 
 
 def beside(work):
@@ -45,9 +48,6 @@ def beside(work):
 
     threading.Thread(target=call, daemon=True).start()
     return found
-
-
-# ---- a learner that died
 
 
 @pytest.mark.parametrize(("budget", "left"), [({"seconds": 30}, 10), ({"updates": 30}, 30)])
@@ -109,9 +109,6 @@ def test_what_waits_for_the_next_start_waits_when_a_learner_is_replaced(trainer)
     assert trainer.version == 0 and [path.name for path in trainer.kept] == ["version-5.dshq"]
 
 
-# ---- what is replaced is kept
-
-
 @pytest.mark.parametrize("autosave", [3, None])
 @pytest.mark.parametrize("by", ["another network", "a file"])
 def test_the_newest_policy_is_kept_also_if_its_learner_did_not_save_it(trainer, tmp_path, autosave, by):
@@ -157,11 +154,8 @@ def test_a_whole_autosave_is_kept_with_its_optimiser(trainer, tmp_path, by):
     assert kept.version == 7 and "adam_step" in kept.state
 
 
-def test_where_it_cannot_be_kept_no_other_network_begins(trainer, monkeypatch):
-    trainer.start()
-    (stand,) = trainer.stands
-    stand.trains()
-    stand.publishes(trainer, 7)
+def test_where_it_cannot_be_kept_no_other_network_begins(training, monkeypatch):
+    trainer, stand = training
     trainer.stop(seconds=0)
     stand.ends(KILLED)
 
@@ -170,17 +164,11 @@ def test_where_it_cannot_be_kept_no_other_network_begins(trainer, monkeypatch):
 
     monkeypatch.setattr("dshq_widget.training.run_files.checkpoint.save", refuse)
     trainer.start(hidden_sizes=(16,))
-    assert trainer.status == "error" and "No space left" in trainer.error and trainer.version == 7
+    assert trainer.status == "error" and "No space left" in trainer.error and trainer.version == 4
 
 
-# ---- files of a run that goes on, or stops
-
-
-def test_a_save_while_training_stops_is_the_whole_run(trainer, tmp_path):
-    trainer.start()
-    (stand,) = trainer.stands
-    stand.trains()
-    stand.publishes(trainer, 4)
+def test_a_save_while_training_stops_is_the_whole_run(training, tmp_path):
+    trainer, stand = training
     trainer.stop()
     saved = beside(lambda: trainer.save(tmp_path / "bot.dshq"))
     file = beside(trainer.run_file)
@@ -192,24 +180,11 @@ def test_a_save_while_training_stops_is_the_whole_run(trainer, tmp_path):
     assert "adam_step" in checkpoint.load(saved[0]).state and "adam_step" in checkpoint.decode(file[0]).state
 
 
-def test_a_save_waits_no_longer_than_the_learner_may_take(trainer, tmp_path, monkeypatch):
+def test_a_save_waits_no_longer_than_the_learner_may_take(training, tmp_path, monkeypatch):
+    trainer, _ = training
     monkeypatch.setattr("dshq_widget.training.run_control.END_SECONDS", 0.05)
-    trainer.start()
-    (stand,) = trainer.stands
-    stand.trains()
-    stand.publishes(trainer, 4)
     trainer.stop(seconds=0.05)
     assert checkpoint.load(trainer.save(tmp_path / "bot.dshq")).version == 4
-
-
-@pytest.fixture
-def training(trainer):
-    """A trainer that trains, and its learner."""
-    trainer.start()
-    (stand,) = trainer.stands
-    stand.trains()
-    stand.publishes(trainer, 4)
-    return trainer, stand
 
 
 def asked_for(stand):
@@ -251,9 +226,6 @@ def test_a_file_that_comes_too_late_is_removed(training, tmp_path, monkeypatch):
     assert trainer._files.resume == stand.job["autosave"]
 
 
-# ---- until it is solved
-
-
 def solved_orders(stand):
     return [message["type"] for message in stand.sent if message["type"] == "UNTIL_SOLVED"]
 
@@ -275,9 +247,6 @@ def test_a_run_that_goes_on_hears_that_it_is_to_end_when_it_is_solved(paused):
         assert trainer.status_text.startswith("solved at version")
         trainer.start()
         assert trainer.stands[1].job["until_solved"] is False, "another run is another matter"
-
-
-# ---- a run in a file
 
 
 @pytest.fixture
@@ -307,13 +276,8 @@ def test_a_run_that_cannot_be_gone_on_with_changes_nothing(spo_run, tmp_path, wr
         assert (trainer.config, trainer.algorithm_settings, trainer.latest_policy()) == before
 
 
-# ---- waiting
-
-
 class Turning(threading.Condition):
-    """Whenever nobody holds the lock, a run has just ended and the next one is about to start. At the fifth look the
-    last run has ended.
-    """
+    """Whenever nobody holds the lock a run has just ended and the next one begins; the fifth look sees the end."""
 
     def __init__(self, status):
         super().__init__()

@@ -2,24 +2,14 @@
 
 import sys
 import threading
-import time
 
 import pytest
 
 from dshq_widget.training.callbacks import NewMetrics, counts_update, is_evaluated
 from dshq_widget.training.trainer import Trainer
+from tests.harness.processes.faults import PATIENCE, SMALL, until
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
-
-SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
-PATIENCE = 300.0  # seconds
-
-
-def until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_run_tells_of_updates_and_evaluations_and_stops_when_it_is_enough():

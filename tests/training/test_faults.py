@@ -21,24 +21,18 @@ MODES = [
     pytest.param(["--gentle"], id="gentle"),
     pytest.param([], id="alone", marks=pytest.mark.slow),
 ]
-"""Beside a page the learner has a session of its own and no longer belongs to the kernel's group. (What happens to
-children within the group is also in test_runtime_process.py.)"""
+"""Beside a page the learner has a session of its own and no longer belongs to the kernel's group."""
 
 
 MODEST = 50.0 * SMALL["num_envs"] * SMALL["rollout_length"]
 """Agent steps a second where training is only something that goes on: fifty updates."""
 FOREIGN = ("PostgreSQL.", ".org.chromium", *(["sem."] if "PYTEST_XDIST_WORKER" in os.environ else []))
-"""Begins the names that a database, a browser and multiprocessing give to theirs, in the tests beside these. Where
-there are none beside these, semaphores are counted, too.
-"""
+"""Names in /dev/shm that a database, a browser and multiprocessing beside these tests begin with."""
 
 
 def named_blocks() -> set[str]:
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
     return {name for name in names if not name.startswith(FOREIGN)}
-
-
-# ---- the kernel dies
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -47,7 +41,6 @@ def test_a_kernel_killed_at_any_moment_leaves_nobody(kills, mode):
     dice = random.Random(kills)
     for _ in range(kills):
         with Kernel("--workers", "1", *mode) as kernel:
-            assert kernel.line() == "up\n"
             time.sleep(dice.uniform(0, 4))
             os.kill(kernel.process.pid, signal.SIGKILL)
             until(lambda kernel=kernel: not kernel.family.members(), "the end of the family")
@@ -57,7 +50,6 @@ def test_a_kernel_killed_at_any_moment_leaves_nobody(kills, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_nor_with_a_forked_copy_that_holds_its_pipes(mode):
     with Kernel("--workers", "1", "--fork", *mode) as kernel:
-        assert kernel.line() == "up\n"
         pids = json.loads(kernel.line())
         wanted = {kernel.process.pid, pids["sibling"], pids["learner"], *pids["workers"]}
         assert kernel.family.members() == wanted
@@ -71,7 +63,6 @@ def test_interrupts_lose_nobody_and_the_end_takes_everyone_along(end, mode):
     """The end is a normal one that closes nothing itself, or a SIGKILL to the whole group."""
     before = named_blocks()
     with Kernel("--workers", "1", *mode) as kernel:
-        assert kernel.line() == "up\n"
         for _ in range(3):  # while its processes start
             time.sleep(0.2)
             os.killpg(kernel.process.pid, signal.SIGINT)
@@ -135,9 +126,6 @@ def test_a_notebooks_interrupt_restart_and_shutdown(restarts):
         family.kill()
     new = named_blocks() - before
     until(lambda: not new & named_blocks(), "the end of what is not of this test")
-
-
-# ---- a learner or a worker dies, or hangs
 
 
 @pytest.fixture
@@ -214,9 +202,6 @@ class TestRolloutProcesses:
             psutil.Process(child.pid).memory_info().rss / 1e6 for child in (processes.learner, *processes.workers)
         )
         assert three.metrics["memory_mb"] > learner + 0.5 * sum(workers), "a resident set may still grow a little"
-
-
-# ---- what it takes from the machine
 
 
 def test_processes_outlive_the_thread_that_called_start_and_are_modest():

@@ -1,7 +1,4 @@
-"""kill -9 of kernel, learner, rollout process, command line, play server, league at random moments, also of saves.
-
-Eight moments in every run of the tests, two hundred in `make test-all`; `python -m benchmarks.kills` records seconds.
-"""
+"""kill -9 of kernel, learner, rollout process, command line, play server, league at random moments, also of saves."""
 
 import random
 from pathlib import Path

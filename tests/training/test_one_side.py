@@ -1,25 +1,21 @@
-"""Drills of one side from end to end: their own settings, the evaluator that counts returns, the target that ends
-training, and the command line.
-"""
+"""Drills of one side: their settings, the evaluator of returns, the target that ends training, the command line."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from dshq_widget.cli.baseline_layout import NaiveGame
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills, get
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy.evaluate import evaluate_alone, network, opponent
 from dshq_widget.training.trainer import Trainer
+from tests.harness.command import process as command
+from tests.harness.processes.faults import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-PATIENCE = 300.0
 ALONE = [name for name, drill in drills.items() if drill.sides == 1]
 SOLVABLE = [name for name in ALONE if drills[name].target is not None]
 
@@ -96,13 +92,6 @@ def test_training_ends_with_the_policy_that_solved_it(name):
     assert found["return_mean"] > 0.9 * target
 
 
-def command(*arguments, expect=0):
-    line = [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert run.returncode == expect, run.stdout + run.stderr
-    return run
-
-
 @pytest.mark.slow
 def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
     path = tmp_path / "pole.dshq"
@@ -122,8 +111,3 @@ def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
 def test_the_plain_layout_plays_it_too(name):
     """`dshq bench` measures it as a floor, also where `decide` has nothing to do."""
     assert NaiveGame(compile_drill(get(name))).rate(64, 0.01) > 0
-
-
-def test_a_drill_without_a_target_has_none():
-    assert Drill.target is None
-    assert compile_drill(get("ball")).spec.target is None

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import locks
 from dshq_widget.training import saved_runs
@@ -23,7 +23,7 @@ from dshq_widget.widget.quota import Quota, Rules
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-RULES = compile_drill(Bandit).rules_hash
+RULES = compiled("bandit").rules_hash
 
 
 def save(run: Path, version: int, at: float, **changes) -> None:

@@ -67,6 +67,9 @@ def test_a_run_says_how_long_its_loop_may_stand_still(monkeypatch, how, said):
     run._receive(None, {"type": "PHASE", "phase": "training"})
     run._receive(None, stuck)
     assert heard[1:] == [stuck | said]
+    for message in ({"type": "STOPPED"}, {"type": "HEALTH", "health": "silent"}):
+        run._receive(None, message)
+    assert heard[2:] == [{"type": "STOPPED"}], "one that leaves, a cluster for example, may be silent"
 
 
 def test_a_run_that_ends_well_ends_with_no_such_word():

@@ -13,9 +13,7 @@ import pytest
 
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.batch import compiled
 from dshq_widget.system import locks
 from dshq_widget.training import sweep as sweeps
 from dshq_widget.training.sweep import sweep
@@ -261,13 +259,13 @@ def test_what_cannot_be_tried_is_a_sentence_before_anything_is_trained(trained, 
 
 def test_drawing_does_not_win_a_sweep(tmp_path):
     """One win and 127 draws make a win rate of 1, because draws are not among the decided matches."""
-    metric = sweeps.default_metric(compile_drill(Ball))
+    metric = sweeps.default_metric(compiled("ball"))
     drawing = {"win_rate_ema": 1.0, "win_share": 1 / 128}
     winning = {"win_rate_ema": 0.8, "win_share": 0.7}
     runs = [SweepRun(k, {"gamma": k}, 0, row[metric], "", row, {}) for k, row in enumerate([drawing, winning])]
     assert SweepResult(tmp_path, metric, sweeps._rises(metric), tuple(runs)).best.settings == {"gamma": 1}
-    assert sweeps.default_metric(compile_drill(Bandit)) == "evaluated_return"
-    alone = dataclasses.replace(compile_drill(Ball), spec=dataclasses.replace(compile_drill(Ball).spec, baselines=()))
+    assert sweeps.default_metric(compiled("bandit")) == "evaluated_return"
+    alone = dataclasses.replace(compiled("ball"), spec=dataclasses.replace(compiled("ball").spec, baselines=()))
     assert sweeps.default_metric(alone) == "win_share_random", "without a script there is no win_share"
 
 

@@ -48,12 +48,14 @@ class Family:
 
 
 class Kernel:
-    """`training_kernel.py` in a process group of its own; its whole family dies with the `with` block."""
+    """`script` in a process group of its own, once it is up; its whole family dies with the `with` block."""
+
+    script = "training_kernel"
 
     def __init__(self, *options: str) -> None:
         self.family = Family()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.harness.processes.training_kernel", *options],
+            [sys.executable, "-m", f"tests.harness.processes.{self.script}", *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -63,6 +65,7 @@ class Kernel:
         )
 
     def __enter__(self) -> "Kernel":
+        assert self.line() == "up\n"
         return self
 
     def __exit__(self, *_: object) -> None:
