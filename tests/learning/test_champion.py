@@ -5,23 +5,20 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning.league import champion, league
 from dshq_widget.learning.league.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 
-BALL = compile_drill(Ball)
+BALL = compiled("ball")
 SPEC = PolicySpec((BALL.spec.n_obs, 16, BALL.spec.n_actions + 1))
 LATEST, CROWNED = PolicySpec(SPEC.layers).untrained(1), PolicySpec(SPEC.layers).untrained(2)
 
 
 @pytest.fixture
 def results(monkeypatch):
-    """Matches end as it says: points per match of the latest and of the champion against the pinned opponents, and of
-    the latest against the champion.
-    """
+    """Points per match of the latest and the champion against the pinned opponents, and against each other."""
     shares = {"latest": 0.5, "champion": 0.5, "direct": 0.5}
 
     def evaluate(drill, player, other, matches, *, seed=0):

@@ -27,9 +27,7 @@ ZERO, HALF, ALL = 0.0, 0.5, 1.0
 
 
 def test_evidence_does_not_grow_by_itself():
-    """A pair's factor has an expectation of at most 1 where the policy is as strong as the reference, or stronger,
-    whatever strength was guessed and however many matches are drawn: it is an E-variable.
-    """
+    """An E-variable: a pair's factor is at most 1 on average where the policy is no weaker than the reference."""
     grid, worst = (0.02, 0.1, 0.3, 0.5, 0.8, 0.99, 0.9995), 0.0
     for guess, reference, better, draws in itertools.product(grid, grid, (0.0, 0.3, 1.0), (0.0, 0.4, 1.0)):
         middle = MIDDLE * guess

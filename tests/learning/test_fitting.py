@@ -5,14 +5,13 @@ import dataclasses
 import pytest
 
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning.fitting import affordable, sample_bytes
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.training.trainer import Trainer
 
-SPEC = compile_drill(Ball).spec
+SPEC = compiled("ball").spec
 SMALL = Machine(0.5, 1e9)
 
 

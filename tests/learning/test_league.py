@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +10,7 @@ import pytest
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning import elo
 from dshq_widget.learning.league import league
 from dshq_widget.learning.league.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
@@ -25,15 +22,13 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.opposed import Opposed, weights
+from tests.harness.processes.faults import until
 from tests.harness.processes.lockstep import hashes
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
-PATIENCE = 300.0
 NAN = float("nan")
-
-
-# ---- ratings
 
 
 def table(strengths: np.ndarray, matches: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -89,12 +84,9 @@ def test_a_clean_sweep_is_finite_and_a_stranger_has_no_band():
     assert (rating[2:] == 1000).all() and np.isinf(half[2:]).all()
 
 
-# ---- the league
-
-
 @pytest.fixture(scope="module")
 def ball():
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     return drill, PolicySpec.for_drill(drill.spec, (8,))
 
 
@@ -105,10 +97,6 @@ def cheap(monkeypatch):
     monkeypatch.setattr(league, "RIVAL_MATCHES", 16)
     monkeypatch.setattr(league, "CHAMPION_MATCHES", 32)
     monkeypatch.setattr(league, "BASE_MATCHES", 256)
-
-
-def weights(spec: PolicySpec, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(0, 0.5, spec.floats).astype(np.float32)
 
 
 def filled(ball, rounds: int, capacity: int = 10) -> League:
@@ -228,7 +216,7 @@ def test_rounds_fall_due_by_updates_and_have_to_be_paid_for(ball, cheap):
     assert found.due(0, 0, 100)
     found.hold_round(weights(ball[1], 0), 1, 0, 0, {})
     assert not found.due(99, 10**9, 100) and found.due(100, 10**9, 100) and not found.due(100, 1000, 100)
-    alone = compile_drill(CartPole)
+    alone = compiled("cartpole")
     single = League(alone, PolicySpec.for_drill(alone.spec, (8,)), 0)
     assert not single.due(10**9, 10**9, 1) and single.rows() == [] and single.metrics == {} and single.state() == {}
 
@@ -325,9 +313,6 @@ def test_a_large_network_has_a_small_pool(ball):
     assert 10 <= small < 100 and small * large.floats * 4 <= league.MOST_BYTES
 
 
-# ---- the guard
-
-
 def test_the_guard_sees_updates_that_break_their_bounds():
     guard = CollapseGuard()
     good = {"approx_kl": 0.01, "loss_value": 0.2}
@@ -347,23 +332,9 @@ def test_the_guard_sees_updates_that_break_their_bounds():
     assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
 
 
-# ---- fixed opponents
-
-
-class Games:
-    """A source that keeps what it is to play against, and how often it was told."""
-
-    def __init__(self, parts: int = 1) -> None:
-        self.policies: list[np.ndarray] = []
-        self.parts, self.told = parts, 0
-
-    def set_opponents(self, policies: list[np.ndarray]) -> None:
-        self.policies, self.told = policies, self.told + 1
-
-
 def test_a_fixed_opponent_is_that_policy_and_stays_in_the_league(ball, cheap):
     config = TrainConfig(num_envs=64, opponents={"pool": 0.5, "v2": 0.5})
-    found, games = filled(ball, 9), Games()
+    found, games = filled(ball, 9), Opposed()
     contest = Rounds(found, config)
     Opposition(*ball, games, config, contest).begin(None)
     assert len(games.policies) == slot_count(config, found.drill.spec) == 2
@@ -380,16 +351,13 @@ def test_an_opponent_stays_for_a_match_of_all_games_however_many_processes_play_
     config = TrainConfig(num_envs=64, rollout_length=100, opponents={"pool": 1.0})
     found = filled(ball, 9)
     told = []
-    for games in (Games(), Games(parts=4)):
+    for games in (Opposed(), Opposed(parts=4)):
         opposition = Opposition(*ball, games, config, Rounds(found, config))
         for updates in range(1, 49):
             opposition.after_update(SimpleNamespace(updates=updates, config=config), None, {})
         told.append(games.told)
     rollouts = -(-found.drill.spec.time_limit // (found.drill.spec.action_repeat * 100))
     assert told == [48 // rollouts, 48 // (4 * rollouts)] and told[1] > 0
-
-
-# ---- in a real learner
 
 
 def test_a_version_that_nobody_kept_is_named():
@@ -442,11 +410,7 @@ def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
     hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 256, "workers": 0}
     with Trainer("ball", seed=3, lr=1.0, lr_schedule="constant", max_grad_norm=0, min_entropy=0, **hyper) as t:
         t.start()
-        deadline = time.monotonic() + PATIENCE
-        while "reverted to champion v" not in caplog.text:
-            assert time.monotonic() < deadline and t.error == "", t.status_text
-            time.sleep(0.05)
+        until(lambda: t.error or "reverted to champion v" in caplog.text, "the guard's step")
         seen = t.version
-        while t.version <= seen + 3:
-            assert time.monotonic() < deadline and t.error == "", "training goes on"
-            time.sleep(0.05)
+        until(lambda: t.error or t.version > seen + 3, "three versions more")
+        assert t.error == "", "training goes on"

@@ -11,9 +11,7 @@ from dshq_widget.algorithms.ppo.processes import _ring
 from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning import worker
 from dshq_widget.learning.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
 from dshq_widget.learning.opposition import Opposition, opposition
@@ -24,26 +22,13 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.opposed import Opposed, weights
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
 
-def weights(spec: PolicySpec, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).normal(0, 0.5, spec.floats).astype(np.float32)
-
-
-class Games:
-    """A source that keeps what it is to play against."""
-
-    def __init__(self) -> None:
-        self.policies: list[np.ndarray] = []
-
-    def set_opponents(self, policies: list[np.ndarray]) -> None:
-        self.policies = policies
-
-
 def test_the_pool_shares_its_games_over_slots():
-    spec = compile_drill(Ball).spec
+    spec = compiled("ball").spec
     config = TrainConfig(opponents={"self": 0.75, "pool": 0.25})
     assert slot_count(config, spec) == 8
     assert opponent_shares(config, spec) == {SELF: 0.75, **{POLICY - k: 0.25 / 8 for k in range(8)}}
@@ -52,7 +37,7 @@ def test_the_pool_shares_its_games_over_slots():
 
 
 def test_policies_reach_another_process_memory():
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     config = TrainConfig(num_envs=64, rollout_length=2, opponents={"pool": 1.0}, hidden_sizes=(8,))
     rollouts = make_rollouts(drill, config, 64, 0, 1)
     spec = PolicySpec.for_config(drill.spec, config)
@@ -73,7 +58,7 @@ def test_policies_reach_another_process_memory():
 
 
 def test_what_a_collapsed_policy_played_is_thrown_away():
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     config = TrainConfig(num_envs=16, rollout_length=2)
     block, offsets = _ring(drill, config, (16,))
     games = RingGames(drill, config, block, [16], offsets, None)
@@ -93,7 +78,7 @@ def test_what_a_collapsed_policy_played_is_thrown_away():
 
 def test_the_age_of_samples_counts_rollouts_of_all_games():
     """Two processes make two versions of every rollout."""
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     config = TrainConfig(num_envs=32, rollout_length=2)
     block, offsets = _ring(drill, config, (16, 16))
     games = RingGames(drill, config, block, [16, 16], offsets, None)
@@ -118,7 +103,7 @@ class OpenChannel:
 
 def test_what_is_learned_from_is_what_a_process_has_played():
     """An odd number of tiles with one learning side leaves half a group empty; the seed decides which."""
-    drill, channel = compile_drill(Bandit), OpenChannel()
+    drill, channel = compiled("bandit"), OpenChannel()
     spec = drill.spec
     for seed in range(4):
         config = TrainConfig(num_envs=80, rollout_length=2, seed=seed)
@@ -151,7 +136,7 @@ def chunk_of(games, config, channel, job, blocks):
 
 @pytest.mark.parametrize(("again", "same"), [({}, True), ({"version": 9}, False), ({"generation": 1}, False)])
 def test_a_process_plays_other_games_where_a_run_goes_on_or_it_was_replaced(again, same):
-    drill, config = compile_drill(Ball), TrainConfig(num_envs=16, rollout_length=2)
+    drill, config = compiled("ball"), TrainConfig(num_envs=16, rollout_length=2)
     network = PolicySpec.for_config(drill.spec, config)
     block = SharedBlock.create(WeightSlots.nbytes_for(network.floats))
     WeightSlots.create(block, network.floats).publish(1, 1, network.untrained(0))
@@ -170,7 +155,7 @@ def test_a_process_plays_other_games_where_a_run_goes_on_or_it_was_replaced(agai
 
 
 def test_fixed_opponents_have_slots_behind_the_pools():
-    spec = compile_drill(Ball).spec
+    spec = compiled("ball").spec
     config = TrainConfig(num_envs=128, opponents={"self": 0.25, "gold": 0.25, "pool": 0.375, "v7": 0.125})
     assert fixed_opponents(config, spec) == ("gold", "v7") and slot_count(config, spec) == 1 + 2
     assert opponent_shares(config, spec) == {SELF: 0.25, POLICY: 0.375, POLICY - 1: 0.25, POLICY - 2: 0.125}
@@ -179,7 +164,7 @@ def test_fixed_opponents_have_slots_behind_the_pools():
 
 
 def test_without_a_competition_there_are_scripts_and_fixed_policies():
-    drill, games = compile_drill(Ball), Games()
+    drill, games = compiled("ball"), Opposed()
     spec = PolicySpec.for_drill(drill.spec, (64, 64))
     (chosen,) = opposition(drill, spec, games, TrainConfig(opponents={"self": 0.5, "gold": 0.5}), None)
     assert isinstance(chosen, Opposition) and chosen.begin(None) is None

@@ -32,30 +32,18 @@ def updates(trainer: Trainer) -> int:
 
 
 def settled(trainer: Trainer, folder: Path) -> int:
-    """The version at which a learner that was told to wait stays, seen here, too.
-
-    It answers in order and between updates: once it has saved, it knows all that it was told before, and the update
-    that had begun by then is the last; the second answer comes after that.
-    """
+    """The version at which a paused learner stays: once it has saved twice, the update that had begun has ended."""
     for _ in range(2):
         version = checkpoint.load(trainer.save(folder / "settled.dshq")).version
     until(lambda: trainer.version == version)
     return version
 
 
-# ---- the arithmetic
-
-
-def test_full_speed_never_rests():
-    pace = Pace()
-    pace.made(began=10.0, steps=1000)
-    assert pace.rest(10.0, 0.0) == 0.0
-
-
 def test_a_pace_counts_from_when_the_update_began_and_a_new_one_counts_at_once():
     pace = Pace()
     assert pace.rest(5.0, 100.0) == 0.0, "the first update waits for nothing"
     pace.made(began=10.0, steps=1000)
+    assert pace.rest(10.0, 0.0) == 0.0, "full speed never rests"
     assert pace.rest(10.5, 100.0) == pytest.approx(9.5)
     assert pace.rest(10.5, 1000.0) == pytest.approx(0.5)
     assert pace.rest(10.5, 1e9) == 0.0
@@ -74,9 +62,6 @@ def test_paused_it_waits_to_be_asked():
     pace.next_update()
     pace.resume()
     assert (pace.rest(0.0, 0.0), pace.asked) == (0.0, 0)
-
-
-# ---- with a real learner
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -60,13 +60,19 @@ class Reader(Companion):
         self.read.append(experience.samples.mean_return(experience.units))
 
 
-def test_companions_read_a_rollout_before_its_memory_is_given_back():
-    weights, source, reader = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames(), Reader()
+@pytest.fixture
+def weights():
+    block = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats))
+    yield block
+    block.close()
+
+
+def test_companions_read_a_rollout_before_its_memory_is_given_back(weights):
+    source, reader = LaneGames(), Reader()
     run = a_run({"limits": {"updates": 3}}, weights, source, reader)
     run.train({})
     assert reader.read == [2.0] * 3 and source.lane.waiting == 0
     source.block.close()
-    weights.close()
 
 
 def a_run(job, weights, source, *companions, evaluator=None, terms=(), **settings):
@@ -85,18 +91,17 @@ def a_run(job, weights, source, *companions, evaluator=None, terms=(), **setting
     )
 
 
-def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path):
+def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path, weights):
     """A file says whatever its maker wants; only its weights are sure to fit."""
     own = np.arange(SPEC.floats, dtype=np.float32)
     saved = Checkpoint("nothing", "0" * 16, SPEC.layers, SPEC.activation, own, version=7, step=96)
-    weights, source = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames()
+    source = LaneGames()
     source.restore = lambda state: None
     run = a_run({"resume": str(save(tmp_path / "bot.dshq", saved))}, weights, source)
     assert (run.learner.blob() == own).all() and (run.agent_steps, run.updates) == (96, 0)
     (warning,) = [said["text"] for said in run.channel.said if said["type"] == "WARNING"]
     assert warning == "continuing from the weights of version 7 alone: 'train.search'"
     source.block.close()
-    weights.close()
 
 
 class Aim(Companion):
@@ -124,13 +129,6 @@ def test_a_run_that_goes_on_for_other_rewards_forgets_what_was_reached_for_the_o
     assert run.agent_steps == 96 and not run.channel.said
     assert aim.heard == heard
     source.block.close()
-
-
-@pytest.fixture
-def weights():
-    block = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats))
-    yield block
-    block.close()
 
 
 def test_the_clock_and_the_updates_of_a_learner_that_died_go_on(weights):

@@ -16,7 +16,7 @@ BALL = dataclasses.replace(NOTHING, name="ball", sides=2, baselines=("chaser",))
 
 
 class Played(Targets):
-    """Whose matches are won as `won` says, by opponent."""
+    """Whose matches are won as `won` says, by opponent and number: its share of the decided ones, and of all."""
 
     def __init__(self, won):
         super().__init__(SimpleNamespace(spec=BALL, name="ball"), SimpleNamespace(layers=(), activation=""), 0)
@@ -29,8 +29,8 @@ def play(monkeypatch):
     monkeypatch.setattr(targets, "opponent", lambda name, _: name)
 
     def one(played, seconds):
-        def result(_drill, _player, name, _matches, seed):
-            rate, share = played.won.get(name, (0.0, 0.0))
+        def result(_drill, _player, name, matches, seed):
+            rate, share = played.won(name, matches)
             return {"win_rate": rate, "win_share": share}
 
         monkeypatch.setattr(targets, "evaluate", result)
@@ -42,40 +42,36 @@ def play(monkeypatch):
 
 
 def test_targets_are_beaten_one_after_another_and_keep_their_time(play):
-    played = Played({"idle": (1.0, 0.9), "random": (0.6, 0.3), "chaser": (0.9, 0.1)})
+    won = {"idle": (1.0, 0.9), "random": (0.6, 0.3), "chaser": (0.9, 0.1)}
+    played = Played(lambda name, _: won.get(name, (0.0, 0.0)))
     play(played, 2.0)
     assert played.metrics == {"beats_idle": 2.0, "beats_random": 2.0, "target_share": 0.1}, "wins alone are not enough"
-    played.won["chaser"] = (0.9, 0.5)
+    won["chaser"] = (0.9, 0.5)
     play(played, 7.0)
     assert played.metrics == {"beats_idle": 2.0, "beats_random": 2.0, "beats_script": 7.0, "target_share": 0.0}
 
 
-def test_luck_does_not_beat_a_target(monkeypatch):
+def test_luck_does_not_beat_a_target(play):
     """Who wins 45 % of the decided matches passed one of ten looks in 86 of 100 runs, when one look was enough."""
     draw = np.random.default_rng(0)
 
-    def result(_drill, _player, _name, matches, seed):
+    def won(_name, matches):
         rate = draw.binomial(matches, 0.45) / matches
-        return {"win_rate": rate, "win_share": rate}
+        return rate, rate
 
-    monkeypatch.setattr(targets, "network", lambda *_: None)
-    monkeypatch.setattr(targets, "opponent", lambda name, _: name)
-    monkeypatch.setattr(targets, "evaluate", result)
-    run = SimpleNamespace(learner=SimpleNamespace(blob=lambda: None), seconds=1.0)
     lucky = 0
     for _ in range(100):
-        played = Played({})
+        played = Played(won)
         for _ in range(10):
-            played._due = 0.0
-            played.after_update(run, None, {})
+            play(played, 1.0)
         lucky += bool(played.beaten)
     assert lucky < 30
 
 
 def test_they_live_with_the_policy(play):
-    played = Played({"idle": (1.0, 0.9)})
+    played = Played(lambda name, _: (1.0, 0.9) if name == "idle" else (0.0, 0.0))
     play(played, 2.0)
-    again = Played({})
+    again = Played(None)
     again.restore(played.state())
     assert again.metrics == {"beats_idle": 2.0}
 

@@ -11,6 +11,7 @@ import pytest
 from dshq_widget.cli.main import main
 from dshq_widget.learning.telemetry import trackers
 from dshq_widget.learning.telemetry.trackers import Tracking, parse
+from tests.harness.processes.faults import until
 
 
 class Wandb(types.ModuleType):
@@ -158,3 +159,56 @@ def test_wrong_names_and_missing_packages_are_a_sentence(capsys, monkeypatch):
     assert main(["train", "bandit", "--updates", "1", "--track", "wandb"]) == 2
     assert "--track: wandb is not installed: pip install wandb" in capsys.readouterr().err
     assert parse("") == []
+
+
+def send(where: str) -> None:
+    tracking = Tracking(where, "ball ppo 0", {"gamma": 0.99, "hidden_sizes": [64, 64]}, pytest.fail)
+    for row in ({"entropy": 1.5, "agent_steps": 640}, {"entropy": 1.25, "agent_steps": 1280}):
+        tracking.write(row)
+    tracking.close()
+
+
+@pytest.mark.peers
+def test_mlflow_has_the_run_in_its_database(tmp_path):
+    mlflow = pytest.importorskip("mlflow", reason="needs mlflow (make test-peers)")
+    place = f"sqlite:///{tmp_path / 'runs.db'}"
+    send(f"mlflow:{place}")
+    client = mlflow.MlflowClient(place)
+    experiment = client.get_experiment_by_name("dshq")
+    [run] = client.search_runs([experiment.experiment_id])
+    assert run.info.run_name == "ball ppo 0" and run.info.status == "FINISHED"
+    assert run.data.params == {"gamma": "0.99", "hidden_sizes": "[64, 64]"}
+    history = client.get_metric_history(run.info.run_id, "TRAINER/entropy")
+    assert [(point.step, point.value) for point in history] == [(640, 1.5), (1280, 1.25)]
+
+
+@pytest.mark.peers
+def test_weights_and_biases_keep_a_run_offline(tmp_path, monkeypatch):
+    """Its own process writes the file, and may do so after the client has finished."""
+    pytest.importorskip("wandb", reason="needs wandb (make test-peers)")
+    for name, value in (("MODE", "offline"), ("SILENT", "true"), ("DIR", str(tmp_path))):
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    send("wandb:arena")
+
+    def kept() -> bytes:
+        return b"".join(path.read_bytes() for path in tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
+
+    until(lambda: all(text in kept() for text in (b"arena", b"ball ppo 0", b"gamma", b"1.25")), "the run's file")
+    assert kept().count(b"TRAINER/entropy") >= 2
+
+
+@pytest.mark.peers
+def test_what_a_collector_gets_is_otlp(collector):
+    """The protocol's own types read every field; an unknown one would be an error."""
+    pytest.importorskip("opentelemetry.proto", reason="needs opentelemetry-proto (make test-peers)")
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+    send(f"otlp:http://127.0.0.1:{collector.server_port}")
+    values = []
+    for _, _, sent in collector.taken:
+        [scope] = json_format.ParseDict(sent, ExportMetricsServiceRequest()).resource_metrics[0].scope_metrics
+        [metric] = [one for one in scope.metrics if one.name == "TRAINER/entropy"]
+        values.append(metric.gauge.data_points[0].as_double)
+        assert metric.gauge.data_points[0].time_unix_nano > 1_700_000_000 * 10**9
+    assert values == [1.5, 1.25]
