@@ -1,6 +1,4 @@
-"""A policy file names only what is there already, and its values are checked whole: any file plays, or is refused in
-one sentence.
-"""
+"""A policy file names only what is there already: any file plays, or is refused in one sentence."""
 
 import json
 import sys
@@ -23,9 +21,7 @@ MODULE = "open('ran', 'w').close()\nfrom tests.harness.games import gym_worlds\n
 
 @pytest.fixture
 def beside(tmp_path, monkeypatch):
-    """A folder with a file whose environment is in the module beside it, as one hands it in; it is also where one
-    works.
-    """
+    """The working folder, with a file whose environment is in the module beside it."""
     (tmp_path / "helper.py").write_text(MODULE)
     checkpoint.save(tmp_path / "bot.dshq", environment_file("gym:helper:Easy-v0"))
     monkeypatch.chdir(tmp_path)

@@ -180,31 +180,10 @@ def test_fuzzed_files_raise_nothing_else(content, data):
         assert "\n" not in str(error)
 
 
-ODD: list = [
-    None,
-    True,
-    -1,
-    0,
-    1 << 62,
-    1e308,
-    "",
-    "F32",
-    "nan",
-    [],
-    [0],
-    [1 << 40] * 4,
-    {},
-    "9" * 30,
-    "[5, 8, 4, 4]",
-    "{}",
-    10**400,
-    -(10**400),
-    float("inf"),
-    '{"sizes": [Infinity]}',
-    '{"id": "CartPole-v1", "pixels": [], "actions": {"kind": "choice", "sizes": [Infinity]}}',
-    '{"gamma": 1' + "0" * 400 + "}",
-    "[28, -2, -2, -1, -30000, -256, 1, 31]",
-]
+ODD: list = [None, True, -1, 0, 1 << 62, 1e308, "", "F32", "nan", [], [0], [1 << 40] * 4, {}, "9" * 30, "[5, 8, 4, 4]"]
+ODD += [10**400, -(10**400), float("inf"), '{"sizes": [Infinity]}', '{"gamma": 1' + "0" * 400 + "}"]
+ODD += ['{"id": "CartPole-v1", "pixels": [], "actions": {"kind": "choice", "sizes": [Infinity]}}']
+ODD += ["{}", "[28, -2, -2, -1, -30000, -256, 1, 31]"]
 
 
 def use(saved: Checkpoint) -> None:
@@ -228,9 +207,7 @@ def put_somewhere(place: Any, odd: Any, rng: np.random.Generator) -> Any:
 @pytest.mark.parametrize("of", ["drill", "environment"])
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count, of):
-    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header,
-    also inside the JSON that it holds as text.
-    """
+    """Odd values in any place of a well-formed header, also inside the JSON that it holds as text."""
     rng = np.random.default_rng(0)
     if of == "environment":
         content = checkpoint.encode(environment_file("gym:CartPole-v1"))
@@ -308,12 +285,8 @@ def test_pipes_and_devices_do_not_block(tmp_path):
     assert "not a regular file" in refuse(tmp_path / "fifo.dshq")
     assert "not a regular file" in refuse(tmp_path / "link.dshq")
     refuse(tmp_path / "loop.dshq")
+    refuse("bot\0.dshq")
     assert time.monotonic() - began < 300, "opening a pipe must not wait for a writer"
-
-
-def test_a_null_byte_in_the_name():
-    with pytest.raises(CheckpointError):
-        checkpoint.load("bot\0.dshq")
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path):
@@ -342,7 +315,7 @@ def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, 
 
     with monkeypatch.context() as patch:
         patch.setattr(atomic.os, step, fail)
-        with pytest.raises(CheckpointError, match=os.strerror(code)):
+        with pytest.raises(CheckpointError, match=f"cannot save .*{os.strerror(code)}"):
             checkpoint.save(path, sample(version=2))
     assert checkpoint.load(path).version == 1
     assert os.listdir(tmp_path) == ["bot.dshq"]
@@ -392,11 +365,6 @@ def test_whoever_could_not_read_a_file_cannot_read_the_next_one(tmp_path):
         assert stat.S_IMODE(atomic.write(tmp_path / "new", b"x").stat().st_mode) == 0o644
     finally:
         os.umask(old)
-
-
-def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(CheckpointError, match=r"cannot save .*No such file"):
-        checkpoint.save(tmp_path / "none" / "bot.dshq", sample())
 
 
 def test_what_is_left_beside_a_file_is_removed_and_what_is_written_stays(tmp_path):

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,9 +9,7 @@ from gymnasium import spaces
 
 from dshq_kernels.network.layers import Grid, Pairs, Places, written
 from dshq_widget.contract.game_spec import to_plain
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
-from dshq_widget.drills.snake import Snake
+from dshq_widget.env.batch import compiled
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy import network as policies
@@ -23,6 +19,7 @@ from dshq_widget.policy.export_onnx import ExportError, save_onnx, to_onnx
 from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
+from tests.harness.command import process
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -175,12 +172,12 @@ def test_the_metadata_says_what_comes_out():
         return {one.key: one.value for one in to_onnx(policy).metadata_props}
 
     ball = said(load_policy("ball:bronze"))
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     assert ball["drill"] == "ball" and ball["rules_hash"] == drill.rules_hash
     assert json.loads(ball["action_names"]) == to_plain(drill.spec.actions)
     assert json.loads(ball["observation_names"])[0] == drill.spec.observations[0].name
     assert "action_mask" not in ball and json.loads(ball["outputs"]) == ["logits", "action", "value"]
-    drill = compile_drill(Snake)
+    drill = compiled("snake")
     layers = PolicySpec.for_drill(drill.spec, (8,)).layers
     snake = Policy(layers, "tanh", trained_like(layers), {"drill": "snake", "rules_hash": drill.rules_hash})
     assert "optional" in said(snake)["action_mask"] and "observation_names" in said(snake)
@@ -217,7 +214,7 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
     policy = Policy((4, 3), "tanh", trained_like((4, 3)))
     with pytest.raises(ExportError, match="reads 4 observations and has 2 actions, but 'ball' has 28 and 30"):
-        save_onnx(policy, tmp_path / "bot.onnx", compile_drill(Ball))
+        save_onnx(policy, tmp_path / "bot.onnx", compiled("ball"))
     assert os.listdir(tmp_path) == []
     (tmp_path / "bot.onnx").write_bytes(b"old")
     with monkeypatch.context() as patch:
@@ -229,18 +226,12 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["bot.onnx"]
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "dshq_widget.cli", "export", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
-
-
 def test_the_command(tmp_path):
     layers = (4, 16, 3)
     saved = Checkpoint("cartpole", "0123456789abcdef", layers, "tanh", trained_like(layers), version=3, step=50)
     path = checkpoint.save(tmp_path / "bot.dshq", saved)
-    said = run(path, "--onnx", tmp_path / "bot.onnx", "--json")
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout)["onnx"] == str(tmp_path / "bot.onnx")
+    said = process("export", path, "--onnx", tmp_path / "bot.onnx", "--json").stdout
+    assert json.loads(said)["onnx"] == str(tmp_path / "bot.onnx")
     obs = np.ones((2, 4), np.float32)
     logits, _, _ = runtime.InferenceSession(tmp_path / "bot.onnx").run(None, {"observation": obs})
     assert np.allclose(logits, checkpoint.load_policy(path).forward(obs)[0], atol=1e-5)
@@ -249,5 +240,5 @@ def test_the_command(tmp_path):
         ((tmp_path / "none.dshq", "--onnx", "x.onnx"), "none.dshq"),
         ((path,), "--onnx"),
     ]:
-        wrong = run(*arguments)
-        assert wrong.returncode == 2 and words in wrong.stderr and len(wrong.stderr.splitlines()) == 1
+        wrong = process("export", *arguments, expect=2).stderr
+        assert words in wrong and len(wrong.splitlines()) == 1

@@ -12,8 +12,7 @@ from gymnasium import spaces
 from dshq_kernels.network.layers import Grid, Pairs, written
 from dshq_widget.cli.main import main
 from dshq_widget.contract.game_spec import to_plain
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.ball import Ball
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.checkpoint import CheckpointError, load_policy
@@ -37,7 +36,7 @@ def reader() -> dict:
 
 @pytest.mark.parametrize(("activation", "hidden"), [("tanh", (24, 16)), ("relu", (32,)), ("tanh", ())])
 def test_the_reader_of_the_page_computes_what_the_policy_computes(reader, tmp_path, activation, hidden):
-    drill = compile_drill(Ball)
+    drill = compiled("ball")
     spec = PolicySpec.for_drill(drill.spec, hidden, activation)
     rng = np.random.default_rng(2)
     weights = (spec.untrained(0) + rng.normal(0, 0.3, spec.floats)).astype(np.float32)
@@ -59,7 +58,7 @@ def test_the_reader_of_the_page_computes_what_the_policy_computes(reader, tmp_pa
 
 
 def test_it_names_what_goes_in_and_comes_out():
-    drill, said = compile_drill(Ball), to_json(load_policy("ball:bronze"))
+    drill, said = compiled("ball"), to_json(load_policy("ball:bronze"))
     named = to_plain(drill.spec.observations)
     assert said["observations"] == [{key: row[key] for key in ("name", "scale", "unit")} for row in named]
     assert {"name", "scale", "unit"} == {*said["observations"][0]}
@@ -88,7 +87,7 @@ def test_what_does_not_fit_is_refused_and_leaves_no_file(tmp_path):
         with pytest.raises(ExportError, match=words):
             save_json(wrong, tmp_path / "bot.json")
     with pytest.raises(ExportError, match="name the drill that it was trained on"):
-        save_json(policy(4, 3), tmp_path / "bot.json", compile_drill(Ball))
+        save_json(policy(4, 3), tmp_path / "bot.json", compiled("ball"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -113,9 +113,6 @@ def test_only_the_numbers_are_normalised():
     assert Normalizer(alone, observations=True).observations is None, "a picture has no numbers"
 
 
-# ---- files
-
-
 @given(LAYOUTS)
 @settings(max_examples=8, deadline=None)
 def test_a_file_holds_the_layout(layout):

@@ -14,8 +14,6 @@ from dshq_kernels.network.layers import Grid, Pairs, Places, written
 from dshq_widget.contract import torch_needed
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
-from dshq_widget.policy.action_spaces import Actions
-from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from dshq_widget.policy.recurrent import RecurrentPolicy
@@ -66,33 +64,6 @@ def test_a_memory_goes_on_from_its_state():
     assert np.allclose(policy.with_torch(trained).weights.sum(), policy.weights.sum() + 0.5 * 16, atol=1e-3)
     with pytest.raises(ValueError, match="no memory"):
         Policy((3, 2), "tanh", drawn(PolicySpec((3, 2)))).to_torch()(torch.zeros(1, 3), state)
-
-
-def test_pictures_are_read_by_the_trunk():
-    environment = {"id": "x", "actions": Actions("choice", (2,)).to_json(), "pixels": [4, 36, 36]}
-    spec = PolicySpec((64, 8, 3), pictures=((4, 36, 36),))
-    policy = GymPolicy(spec.layers, "relu", drawn(spec) * np.float32(0.1), environment, "softmax")
-    pictures = np.random.default_rng(1).integers(0, 256, (2, 4, 36, 36), np.uint8)
-    logits, values = policy.to_torch()(torch.from_numpy(pictures))
-    same(logits, policy.forward(pictures)[0])
-    same(values, policy.forward(pictures)[1])
-    back = policy.with_torch(policy.to_torch().state_dict())
-    assert isinstance(back, GymPolicy) and np.array_equal(back.weights, policy.weights)
-
-
-def test_torch_can_train_it():
-    policy = dshq_widget.load_policy("ball:bronze")
-    module = policy.to_torch()
-    obs = torch.rand(16, policy.spec.layers[0])
-    optimiser = torch.optim.Adam(module.parameters(), 1e-3)
-    before = float(module(obs)[1].detach().pow(2).mean())
-    for _ in range(3):
-        optimiser.zero_grad()
-        module(obs)[1].pow(2).mean().backward()
-        optimiser.step()
-    learned = policy.with_torch(module.state_dict())
-    assert float((learned.forward(obs.numpy())[1] ** 2).mean()) < before
-    assert learned.metadata["drill"] == "ball"
 
 
 def chain(*sizes: int) -> nn.Sequential:
@@ -186,16 +157,13 @@ def test_one_chain_is_one_network_unless_it_has_nothing_between_its_halves():
     again = Policy.from_torch(policy.to_torch().state_dict(), metadata=policy.metadata)
     assert again.declared.separate and np.array_equal(again.weights, policy.weights)
     for sizes in ((6, 16, 16, 4), (6, 15, 4)):
-        joined = Policy.from_torch(chain(*sizes).state_dict(), metadata=policy.metadata)
+        made = chain(*sizes)
+        joined = Policy.from_torch(made.state_dict(), metadata=policy.metadata)
+        logits, values = joined.forward(np.ones((2, 6), np.float32))
+        same(made(torch.ones(2, 6)), np.concatenate([logits, values[:, None]], 1))
         assert not joined.declared.separate and joined.to_torch()(torch.zeros(1, 6))
     with pytest.raises(ValueError, match="an empty state dict"):
         Policy.from_torch(chain(6, 8, 3).state_dict(), {})
-
-
-def test_one_network_whose_last_output_is_the_value():
-    made = chain(6, 8, 4)
-    logits, values = Policy.from_torch(made.state_dict()).forward(np.ones((2, 6), np.float32))
-    same(made(torch.ones(2, 6)), np.concatenate([logits, values[:, None]], 1))
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
@@ -239,20 +207,6 @@ def test_without_torch_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr(torch_needed, "torch_missing", lambda what: f"{what} needs PyTorch, which is not installed")
     with pytest.raises(torch_needed.MissingTorch, match=r"Policy\.to_torch needs PyTorch"):
         Policy((6, 4), "tanh", drawn(PolicySpec((6, 4)))).to_torch()
-
-
-def test_a_policy_made_elsewhere_is_saved_evaluated_and_trained_on(tmp_path):
-    bandit = compiled("bandit")
-    n_obs, n_actions = bandit.spec.n_obs, bandit.spec.n_actions
-    made = Policy.from_torch(
-        chain(n_obs, 8, n_actions).state_dict(), chain(n_obs, 8, 1).state_dict(), metadata={"drill": "bandit"}
-    )
-    path = dshq_widget.save_policy(made, tmp_path / "mine.dshq")
-    again = dshq_widget.load_policy(path)
-    assert np.array_equal(again.weights, made.weights)
-    with dshq_widget.Trainer(path) as trainer:
-        assert np.array_equal(trainer.latest_policy().weights, made.weights)
-        assert trainer.config.separate_value_net and trainer.config.hidden_sizes == (8,)
 
 
 def test_a_saved_policy_keeps_its_algorithm_and_its_settings(tmp_path):
