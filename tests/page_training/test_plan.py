@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.gradient import learn_scratch
-from dshq_kernels.network.layers import Grid
+from dshq_kernels.network.layers import Grid, work
 from dshq_kernels.network.mlp import ACTIVATIONS, ITEMS, MEAN, MEMORY, make_plan, pack, plan_floats, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
 from dshq_widget.contract import settings
@@ -107,6 +107,21 @@ def test_fresh_weights_are_as_large_as_pythons(page, name):
 def test_every_drill_is_trained_in_its_page(name):
     drill = compile_drill(get(name))
     assert parts.why_not(SimpleNamespace(drill=drill, lacks=lambda feature: "")) == ""
+
+
+WORK = """
+import { asNetwork, workOf } from "./js/trainer/layers";
+export const main = (all) => all.map((layers) => workOf(asNetwork(layers)));
+"""
+
+
+def test_what_a_decision_costs_is_the_same_number():
+    """By it both refuse files that cost too much."""
+    networks = [network(name)[0] for name in drills]
+    networks += [(28, 32, -16, 12), (15, -10, -12, -5, -3, -16, -6, -2, 16, 241)]  # a memory; places in front
+    found = run(WORK, networks)
+    assert found == [work(layers) for layers in networks]
+    assert min(found) > 0 and any(min(layers) < 0 for layers in networks[:-2])
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -1,6 +1,4 @@
-"""Policy files of the page and of Python are one format: every bit is kept both ways, and both refuse the same files
-with the same sentence.
-"""
+"""Policy files of the page and of Python: every bit is kept both ways, and both refuse with the same sentence."""
 
 import base64
 import dataclasses
@@ -204,8 +202,6 @@ def test_the_pages_files_are_read_by_python():
         "tensor train.wrong has the wrong length",
     ]
 
-
-# ---- hostile files: whatever is in them, the hash may be right
 
 Header = dict[str, Any]
 

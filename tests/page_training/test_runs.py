@@ -30,9 +30,7 @@ pytestmark = pytest.mark.slow  # the learner's module is compiled for half a min
 
 
 def page(drill, config, updates, file=b"", relaxed=True, scenes=(), paused=0):
-    """A run in Node that began untrained or from a file, after so many milliseconds at rest; what it said, and its own
-    file.
-    """
+    """What a run in Node said, untrained or from a file, after so many milliseconds at rest; and its own file."""
     found = in_page(SOURCE, drill, config, updates, file, relaxed, scenes, paused)
     return found, base64.b64decode(found["file"])
 
