@@ -1,10 +1,6 @@
 """`dshq bench --device cuda`: every line of it in numba's simulator, and what it counts; without a GPU one sentence."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +10,7 @@ from dshq_widget.cli.main import main
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.policy.network import PolicySpec
+from tests.harness.simulator import simulated
 
 RATES = {"sim_ticks_per_second", "rollout_steps_per_second", "ppo_steps_per_second", "frames_per_second"}
 IN_THE_SIMULATOR = """
@@ -27,17 +24,9 @@ for kernels in (False, True) if importlib.util.find_spec("triton") else (False,)
 
 
 @pytest.mark.slow
-def test_every_line_in_the_simulator():
-    run = subprocess.run(
-        [sys.executable, "-c", IN_THE_SIMULATOR],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "TRITON_INTERPRET": "1"},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr
-    results = [json.loads(line) for line in run.stdout.splitlines()]
+def test_every_line_in_the_simulator(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    results = [json.loads(line) for line in simulated(IN_THE_SIMULATOR).splitlines()]
     assert [said["kernels"] for said in results] == [False, True][: len(results)]
     for said in results:
         assert set(said["rates"]) == RATES and len(said["floors"]) == 2 * len(said["ratios"]) == 2 * len(RATES)

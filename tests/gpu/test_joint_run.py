@@ -17,17 +17,26 @@ from dshq_widget.algorithms.ppo.joint import orders as orders_module
 from dshq_widget.algorithms.ppo.joint.orders import Orders
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.joint.run import Rests
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
+from tests.harness.games.device_play import LENGTH, host, start
+from tests.harness.games.toy_drills import Race
 from tests.harness.ports import free_port
+from tests.harness.processes.faults import until
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 400  # seconds
 SMALL = ["--num-envs", "64", "--rollout-length", "16", "--minibatch-size", "512", "--hidden-sizes", "16"]
-TORCHRUN = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
+TORCHRUN = {"WORLD_SIZE": "2", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
+
+
+def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    command, environ = [sys.executable, "-m", *arguments], {**os.environ, **environment}
+    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def torchrun(*arguments: str) -> dict:
@@ -82,7 +91,7 @@ def test_the_others_hear_from_a_leader_that_rests():
 def test_every_process_and_every_start_has_games_of_its_own(monkeypatch):
     monkeypatch.setattr(follow, "JointPPO", lambda *_, **options: SimpleNamespace(**options))
     monkeypatch.setattr(follow, "ResidentGames", lambda drill, config, learner: config.seed)
-    drill, config = compile_drill(CartPole), TrainConfig(seed=3)
+    drill, config = compiled("cartpole"), TrainConfig(seed=3)
     made = {
         (rank, version): follow.parts(Place(rank, 3, rank), drill, config, version)
         for rank in range(3)
@@ -98,21 +107,12 @@ def test_a_process_that_dies_is_a_sentence(tmp_path: Path):
     port = str(free_port())
     train = ["train", "cartpole", "--joint", "true", "--seconds", "300", "--log-dir", str(tmp_path), "--quiet", *SMALL]
     ranks = [
-        subprocess.Popen(
-            [sys.executable, "-m", "dshq_widget.cli", *train],
-            cwd=ROOT,
-            env={**os.environ, **TORCHRUN, "RANK": rank, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        started("dshq_widget.cli", *train, **TORCHRUN, RANK=rank, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         for rank in ("0", "1")
     ]
     try:
-        enough = time.monotonic() + PATIENCE
-        while not (tmp_path / "metrics.csv").exists():
-            assert time.monotonic() < enough and ranks[0].poll() is None, ranks[0].communicate()
-            time.sleep(0.1)
+        until(lambda: (tmp_path / "metrics.csv").exists() or ranks[0].poll() is not None, "the first metrics")
+        assert ranks[0].poll() is None, ranks[0].communicate()
         ranks[1].send_signal(signal.SIGKILL)
         said = ranks[0].communicate(timeout=PATIENCE)[1]
     finally:
@@ -127,7 +127,7 @@ def test_without_torchrun_it_says_how_to_start(capsys):
 
 
 def test_torchrun_without_joint_would_train_twice(capsys, monkeypatch):
-    for name, value in TORCHRUN.items():
+    for name, value in {**TORCHRUN, "RANK": "0"}.items():
         monkeypatch.setenv(name, value)
     assert Place.of() == Place(0, 2, 0)
     assert main.main(["train", "cartpole", "--seconds", "1"]) == 2
@@ -143,7 +143,31 @@ def test_torchrun_without_joint_would_train_twice(capsys, monkeypatch):
     ],
 )
 def test_what_cannot_be_joint_says_so(arguments, says, capsys, monkeypatch):
-    for name, value in TORCHRUN.items():
+    for name, value in {**TORCHRUN, "RANK": "0"}.items():
         monkeypatch.setenv(name, value)
     assert main.main(["train", *arguments, "--joint", "true", "--seconds", "1", "--quiet"]) in (1, 2)
     assert says in capsys.readouterr().err
+
+
+def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):
+    compiled, learner, play = start(Race, {"walker": 1.0}, 48)
+    rollout = play.next()
+    arrays = {name: np.asarray(value) for name, value in host(rollout).items()}
+    np.savez(tmp_path / "rollout.npz", cut=32, layers=learner.spec.layers, **arrays)
+    peers = [started("tests.harness.processes.joint_peer", rank, str(tmp_path)) for rank in ("0", "1")]
+    alone = ResidentPPO(learner.spec, seed=0)
+    before = alone.blob()
+    hyper = Hyper(minibatch_size=384, epochs=2, minibatch_order="sequential", learning_rate=1e-3, target_kl=0.5)
+    wanted = alone.update(rollout, np.arange(0), hyper)
+    try:
+        said = [peer.communicate(timeout=240) for peer in peers]
+    finally:
+        for peer in peers:
+            peer.kill()
+    assert [peer.returncode for peer in peers] == [0, 0], said
+    first, second = (dict(np.load(tmp_path / f"learned{rank}.npz")) for rank in range(2))
+    assert np.array_equal(first.pop("blob"), blob := second.pop("blob"))
+    assert np.abs(blob - alone.blob()).max() < 1e-5 < 1e-3 < np.abs(blob - before).max()
+    assert {name: float(value) for name, value in first.items()} == pytest.approx(wanted, rel=1e-4, abs=1e-6)
+    assert first == second and rollout.obs.shape[:2] == (LENGTH, 48)
+    assert "one of the 2 joint learners has ended" in said[0][0] and said[0][0].count("\n") == 1

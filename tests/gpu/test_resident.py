@@ -1,6 +1,4 @@
-"""PPO that stays on one device: games played there, rollouts learned from there, equal to what the rules say and to the
-reference. On the processor, in numba's simulator of a GPU, and on a GPU where there is one.
-"""
+"""PPO that stays on one device plays by the rules and learns as the reference: processor, simulator, or a GPU."""
 
 import dataclasses
 import os
@@ -21,8 +19,7 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper, priorities
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import drills
+from dshq_widget.env.batch import compiled
 from dshq_widget.gpu.cuda import graphs
 from dshq_widget.gpu.games import CpuGames, make_games
 from dshq_widget.gpu.play import Play, draw, groups_of
@@ -177,15 +174,6 @@ def test_the_kernels_play_the_same_in_the_simulator():
     assert simulated(IN_THE_SIMULATOR) == "same"
 
 
-def test_the_torch_twin_estimates_the_same():
-    rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal(shape).astype("f4") for shape in ((30, 32), (30, 32), (32,), (30, 32))]
-    ends = [rng.random((30, 32)) < 0.1 for _ in range(2)]
-    wanted = gae.gae(*arrays, *ends, GAMMA, LAMBDA)
-    found = losses.gae(*map(torch.from_numpy, (*arrays, *ends)), torch.tensor(GAMMA), torch.tensor(LAMBDA))
-    assert all(np.allclose(a, b.numpy(), atol=1e-5) for a, b in zip(wanted, found, strict=True))
-
-
 def test_draws_follow_probabilities_and_never_what_is_forbidden():
     probabilities = torch.tensor([0.0, 0.2, 0.0, 0.5, 0.3, 0.0])
     chance = (torch.arange(1000) + 0.5) / 1000
@@ -200,7 +188,7 @@ def test_groups_share_the_games_and_take_both_sides():
     assert [g.end - g.begin for g in groups] == [32, 64, 32, 32] and groups[-1].end == 160
     assert [g.middle - g.begin for g in groups if g.kind != SELF] == [16, 16, 16]
     with pytest.raises(ValueError, match="expected a positive multiple of it, got 20"):
-        make_games(compile_drill(Race), 20, torch.device("cpu"))
+        make_games(compiled(Race), 20, torch.device("cpu"))
     with pytest.raises(ValueError, match="call `set_opponents` first"):
         start(Race, {-16: 1.0})[2].next()
 
@@ -246,9 +234,6 @@ def test_scenes_are_practised():
         for _ in range(3):  # longer than an episode
             last = play.next()
         assert (last.obs[-1] >= 0).all(), "known and never drawn, or not known at all"
-
-
-# ---- learning
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -332,17 +317,6 @@ def test_a_broken_minibatch_changes_nothing_and_is_counted():
     assert np.array_equal(learners[1].blob(), before) and learners[1].skipped == 5
 
 
-def test_it_goes_on_exactly_from_its_state():
-    samples, hyper = make_samples(), Hyper(minibatch_size=256)
-    one, other = ResidentPPO(SPEC, seed=0), ResidentPPO(SPEC, seed=5)
-    one.update(samples, np.arange(64), hyper)
-    other.load(one.blob())
-    other.restore(one.state())
-    for learner in (one, other):
-        learner.update(samples, np.arange(64), hyper)
-    assert np.array_equal(one.blob(), other.blob())
-
-
 def test_wrong_options_are_one_sentence():
     with pytest.raises(ValueError, match="f32, tf32, bf16, got 'f16'"):
         ResidentPPO(SPEC, precision="f16")
@@ -373,9 +347,9 @@ def test_the_precision_of_others_is_left_alone():
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_it_learns_the_bandit(device):
-    compiled = compile_drill(drills["bandit"])
-    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (16,)), seed=0, device=device)
-    games = make_games(compiled, 64, torch.device(device))
+    bandit = compiled("bandit")
+    learner = ResidentPPO(PolicySpec.for_drill(bandit.spec, (16,)), seed=0, device=device)
+    games = make_games(bandit, 64, torch.device(device))
     play = Play(games, learner, losses.gae, length=32, shares={"self": 1}, seed=0)
     play.settings(0.0, 0.95)
     hyper = Hyper(minibatch_size=256, epochs=4, entropy_coef=0.0)
@@ -448,25 +422,12 @@ def test_nothing_would_wait_for_a_gpu():
             refused(torch.ones(()))
 
 
-# ---- on a GPU only
-
-
 @pytest.mark.gpu
 def test_a_graph_is_what_it_records():
     results = []
     for graph in (False, True):
-        compiled = compile_drill(drills["ball"])
-        learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (64, 64)), seed=0, device="cuda", graph=graph)
-        play = Play(
-            make_games(compiled, 1024, torch.device("cuda")),
-            learner,
-            losses.gae,
-            length=16,
-            shares={"self": 0.5, "chaser": 0.25, "random": 0.25},
-            seed=0,
-            graph=graph,
-        )
-        play.settings(0.99, 0.95)
+        shares = {"self": 0.5, "chaser": 0.25, "random": 0.25}
+        _, learner, play = start("ball", shares, 1024, "cuda", 16, (64, 64), graph=graph)
         for _ in range(3):
             learner.learn(play.next(), Hyper(minibatch_size=4096, epochs=2))
         results.append((host(play.rollout), learner.blob()))
@@ -478,13 +439,7 @@ def test_a_graph_is_what_it_records():
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", [False, True])
 def test_nothing_waits_for_the_host(graph):
-    compiled = compile_drill(drills["ball"])
-    spec = PolicySpec.for_drill(compiled.spec, (64, 64))
-    normalizer = Normalizer(spec, observations=True, rewards=True)
-    learner = ResidentPPO(spec, seed=0, device="cuda", graph=graph, normalizer=normalizer)
-    games = make_games(compiled, 1024, torch.device("cuda"))
-    play = Play(games, learner, losses.gae, length=8, shares={"self": 0.5, "chaser": 0.5}, graph=graph)
-    play.settings(0.99, 0.95)
+    _, learner, play = start("ball", {"self": 0.5, "chaser": 0.5}, 1024, "cuda", 8, (64, 64), True, graph)
     hyper = Hyper(minibatch_size=4096)
     for _ in range(2):
         learner.learn(play.next(), hyper)
@@ -501,10 +456,7 @@ def test_nothing_waits_for_the_host(graph):
 def test_nothing_is_copied_to_or_from_the_host():
     from dshq_widget.pixels.transfer_guard import assert_no_host_memcpy
 
-    compiled = compile_drill(drills["ball"])
-    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (64, 64)), seed=0, device="cuda", graph=True)
-    games = make_games(compiled, 1024, torch.device("cuda"))
-    play = Play(games, learner, losses.gae, length=8, shares={"self": 1}, graph=True)
+    _, learner, play = start("ball", {"self": 1}, 1024, "cuda", 8, (64, 64), graph=True)
     hyper = Hyper(minibatch_size=4096)
     for _ in range(2):
         learner.learn(play.next(), hyper)

@@ -11,8 +11,7 @@ from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.contract.settings import POOL, TrainConfig, of_drill
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import drills
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning import run as runs
 from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy import checkpoint
@@ -27,7 +26,7 @@ SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_siz
 @pytest.fixture
 def job():
     """Of a learner of the Ball Drill: job, blocks."""
-    drill = compile_drill(drills["ball"])
+    drill = compiled("ball")
     shares = {"self": 0.5, "chaser": 0.25, "pool": 0.25}
     normal = {"normalize_observations": True, "normalize_rewards": True}
     config = TrainConfig(**SMALL, **normal, opponents=shares, validate_every=2, snapshot_every=2, autosave_seconds=0)
@@ -75,7 +74,7 @@ def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
 
 
 def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
-    drill = compile_drill(drills["maze"])
+    drill = compiled("maze")
     config = TrainConfig(**SMALL, opponents={"self": 1.0})
     monkeypatch.setattr(drill_run, "why_no_rules", lambda device: pytest.fail("nobody need ask"))
     learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
@@ -84,7 +83,7 @@ def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
 
 
 def test_they_go_on_exactly_from_their_state():
-    drill = compile_drill(drills["bandit"])
+    drill = compiled("bandit")
     config = TrainConfig(**SMALL, opponents={"self": 1.0})
     runs = []
     for seed in (0, 1):
@@ -108,7 +107,7 @@ def test_they_go_on_exactly_from_their_state():
 
 
 def test_actions_and_minibatches_are_drawn_independently():
-    drill = compile_drill(drills["bandit"])
+    drill = compiled("bandit")
     config = TrainConfig(**SMALL, opponents={"self": 1.0}, seed=3)
     learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=config.seed)
     games = ResidentGames(drill, config, learner)
@@ -117,7 +116,7 @@ def test_actions_and_minibatches_are_drawn_independently():
 
 
 def test_validation_reads_a_rollout_on_the_device():
-    drill = compile_drill(drills["bandit"])
+    drill = compiled("bandit")
     config = TrainConfig(**SMALL, opponents={"self": 1.0})
     learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
     batch = ResidentGames(drill, config, learner).next(learner, config, 0)
@@ -128,7 +127,7 @@ def test_validation_reads_a_rollout_on_the_device():
 
 def test_the_benchmark_plays_without_earlier_versions():
     """It has no league, and so nobody who keeps them."""
-    drill = compile_drill(drills["ball"])
+    drill = compiled("ball")
     config = of_drill(drill.spec).replace(SMALL)
     assert POOL in config.opponents
     run = Run(drill, config, "resident", "cpu")

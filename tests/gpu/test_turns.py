@@ -5,12 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dshq_widget.algorithms.ppo.learners import losses
-from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
-from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
@@ -18,7 +14,7 @@ from dshq_widget.gpu.cuda.games import CudaGames
 from dshq_widget.gpu.cuda.turns import KernelTurns
 from dshq_widget.gpu.play import Play
 from dshq_widget.gpu.turns import Turns
-from dshq_widget.policy.network import PolicySpec
+from tests.harness.games import device_play
 from tests.harness.games.toy_drills import Barred, Climb, Race
 from tests.harness.simulator import simulated
 
@@ -61,22 +57,12 @@ CASES = {  # drill, shares, games, length, whether scenes are practised, what ha
 def start(case: str, kernels: bool) -> Play:
     """Play in the simulator, with torch between the decisions or with kernels."""
     drill, shares, games, length, scenes, _ = CASES[case]
-    compiled = compile_drill(drill)
-    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (16,)), seed=1)
-    noise = np.random.default_rng(2).standard_normal(learner.spec.floats) * 0.2
-    learner.load(learner.blob() + noise.astype(np.float32))
-    play = Play(
-        CudaGames(compiled, games, torch.device("cpu")),
-        learner,
-        losses.gae,
-        length=length,
-        shares=shares,
-        seed=3,
-    )
+    device_play.make_games = CudaGames
+    _, learner, play = device_play.start(drill, shares, games, length=length)
     assert isinstance(play.turns, KernelTurns)
     if not kernels:
         play.turns = Turns(play.games, play.rollout, play.rows)
-    play.settings(0.97, 0.9)
+        play.settings(device_play.GAMMA, device_play.LAMBDA)
     play.set_opponents([learner.blob()])
     if scenes:
         play.practise(play.games.words()[:3], 0.5)

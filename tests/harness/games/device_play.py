@@ -8,7 +8,7 @@ import torch
 from dshq_widget.algorithms.ppo.learners import losses
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
-from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.env import batch
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
 from dshq_widget.policy.network import PolicySpec
@@ -16,11 +16,12 @@ from dshq_widget.policy.network import PolicySpec
 GAMMA, LAMBDA, LENGTH = 0.97, 0.9, 24
 
 
-def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), normal=False, **options):
+def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), normal=False, graph=False):
     """Games and their learner, whose policy is far from uniform; `normal`: which normalises what it learns from."""
-    compiled = compile_drill(drill)
+    compiled = batch.compiled(drill)
     spec = PolicySpec.for_drill(compiled.spec, hidden)
-    learner = ResidentPPO(spec, seed=1, device=device, normalizer=Normalizer(spec, normal, normal))
+    normalizer = Normalizer(spec, normal, normal)
+    learner = ResidentPPO(spec, seed=1, device=device, normalizer=normalizer, graph=graph and device != "cpu")
     noise = np.random.default_rng(2).standard_normal(learner.spec.floats) * 0.2
     learner.load(learner.blob() + noise.astype(np.float32))
     play = Play(
@@ -30,7 +31,7 @@ def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), no
         length=length,
         shares=shares,
         seed=3,
-        **options,
+        graph=graph,
     )
     play.settings(GAMMA, LAMBDA)
     return compiled, learner, play

@@ -1,6 +1,4 @@
-"""One of two joint learners, for test_joint.py: RANK FOLDER. Learns once from its part; then rank 1 is gone, and rank 0
-says so.
-"""
+"""One of two joint learners, for test_joint_run.py (RANK FOLDER): learns once; then rank 1 is gone, rank 0 says so."""
 
 import os
 import sys
