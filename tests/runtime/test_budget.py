@@ -34,6 +34,12 @@ def root(tmp_path):
     return make
 
 
+def v1(groups, folder, quota):
+    """A quota in version 1 of control groups."""
+    place = f"sys/fs/cgroup/{folder}/cpu.cfs"
+    return {"proc/self/cgroup": groups, f"{place}_quota_us": f"{quota}\n", f"{place}_period_us": "100000\n"}
+
+
 CORES = float(len(os.sched_getaffinity(0)))
 QUOTAS = {
     "no groups": ({}, CORES),
@@ -51,30 +57,9 @@ QUOTAS = {
         {"proc/self/cgroup": "0::/docker/abc\n", "sys/fs/cgroup/cpu.max": "75000 100000\n"},
         0.75,
     ),
-    "v1": (
-        {
-            "proc/self/cgroup": "4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n",
-            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "60000\n",
-            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
-        },
-        0.6,
-    ),
-    "v1, mounted as cpu": (
-        {
-            "proc/self/cgroup": "3:cpuacct,cpu:/a\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "30000\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-        },
-        0.3,
-    ),
-    "v1 without a limit": (
-        {
-            "proc/self/cgroup": "3:cpu:/\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-        },
-        CORES,
-    ),
+    "v1": (v1("4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n", "cpu,cpuacct/a", 60000), 0.6),
+    "v1, mounted as cpu": (v1("3:cpuacct,cpu:/a\n", "cpu", 30000), 0.3),
+    "v1 without a limit": (v1("3:cpu:/\n", "cpu", -1), CORES),
     "garbage": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "what?\n"}, CORES),
 }
 

@@ -25,21 +25,12 @@ try:
 except MemoryError as error:
     print(error)
 """
-IN_SMALL_FILES = """
+LIMITED = """
 import resource
 from dshq_widget.runtime.memory import SharedBlock
-resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+resource.setrlimit(resource.{limit}, ({most}, {most}))
 try:
-    SharedBlock.create(16 << 20)
-except MemoryError as error:
-    print(error)
-"""
-IN_SMALL_SPACE = """
-import resource
-from dshq_widget.runtime.memory import SharedBlock
-resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-try:
-    SharedBlock.create(2 << 30)
+    SharedBlock.create(2 * {most})
 except MemoryError as error:
     print(error)
 """
@@ -106,9 +97,9 @@ def test_more_than_the_machine_has_is_refused_in_a_sentence():
     until(lambda: opened_since(before) == 0, "the end of what this and other threads opened")
 
 
-@pytest.mark.parametrize("script", [IN_SMALL_FILES, IN_SMALL_SPACE], ids=["file-size-limit", "address-space-limit"])
-def test_limits_of_the_process_give_one_sentence(script):
-    assert_one_sentence([sys.executable, "-c", script])
+@pytest.mark.parametrize(("limit", "most"), [("RLIMIT_FSIZE", 8 << 20), ("RLIMIT_AS", 1 << 30)])
+def test_limits_of_the_process_give_one_sentence(limit, most):
+    assert_one_sentence([sys.executable, "-c", LIMITED.format(limit=limit, most=most)])
 
 
 def test_eight_megabytes_of_shm_are_enough_or_give_one_sentence():

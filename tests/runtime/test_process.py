@@ -8,16 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from jupyter_client.manager import KernelManager
 
 from dshq_widget.system.form import PORTABLE
-from tests.harness.processes.faults import Family
+from tests.harness.processes import faults
+from tests.harness.processes.faults import PATIENCE, Family, until
 
-KERNEL = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_kernel.py")
-PATIENCE = 300.0  # seconds that a loaded machine may take for what takes a quarter of one
 MAPPED = "dshq-block-" if PORTABLE else "memfd:dshq"
 SEMAPHORES = "" if "PYTEST_XDIST_WORKER" in os.environ else r"sem\.|"  # the tests beside these have some, too
 NAMED = re.compile(rf"{SEMAPHORES}psm_|mp-|torch_|dshq")  # names that leaked shared memory has had
@@ -38,49 +36,17 @@ for child in children:
 """
 
 
-class Kernel:
-    """A stand-in kernel in a process group of its own; whatever is left of its family dies with the `with` block."""
+class Kernel(faults.Kernel):
+    """A stand-in for a notebook's kernel, about to start children."""
 
-    def __init__(self, *options):
-        self.family = Family()
-        self.process = subprocess.Popen(
-            [sys.executable, KERNEL, *options],
-            env=self.family.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.family.kill()
-        self.process.communicate()
-
-    def up(self):
-        """Waits until the kernel is about to start its children."""
-        assert self.process.stdout.readline() == "up\n"
-        return self
+    script = "runtime_kernel"
 
     def ready(self):
         """Waits for the children; returns {"children": [pid...], "sibling": pid or None}."""
-        return json.loads(self.process.stdout.readline())
-
-    def ask(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        return json.loads(self.line())
 
     def kill(self):
         os.kill(self.process.pid, signal.SIGKILL)
-
-
-def wait_until(condition):
-    enough = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < enough, "it did not happen"
-        time.sleep(0.02)
 
 
 def shared_names():
@@ -90,7 +56,7 @@ def shared_names():
 def assert_no_new_names(before):
     """A name that leaked stays for good; those of other people's processes on this machine go one day."""
     new = shared_names() - before
-    wait_until(lambda: not new & shared_names())
+    until(lambda: not new & shared_names())
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
@@ -98,42 +64,42 @@ def test_a_killed_kernel_leaves_nobody_at_any_moment(kills):
     """Before its children begin, while they do, and, the last time, while they are there."""
     dice, most = random.Random(kills), 0
     for left in reversed(range(kills)):
-        with Kernel("2").up() as kernel:
+        with Kernel("2") as kernel:
             if left:
                 time.sleep(dice.uniform(0, 1))
             else:
                 kernel.ready()
             most = max(most, len(kernel.family.members()))
             kernel.kill()
-            wait_until(lambda family=kernel.family: not family.members())
+            until(lambda family=kernel.family: not family.members())
     assert most == 3, "itself and both"
 
 
 def test_nor_with_a_forked_copy_and_children_inside_compiled_code():
-    with Kernel("2", "--spin", "--fork").up() as kernel:
+    with Kernel("2", "--spin", "--fork") as kernel:
         family = kernel.ready()
         assert kernel.family.members() == {kernel.process.pid, family["sibling"], *family["children"]}
         kernel.kill()
-        wait_until(lambda: kernel.family.members() == {family["sibling"]})
+        until(lambda: kernel.family.members() == {family["sibling"]})
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_killed_group_leaves_no_name_in_shared_memory(kills):
     before = shared_names()
     for _ in range(kills):
-        with Kernel("2").up() as kernel:
+        with Kernel("2") as kernel:
             for pid in [*kernel.ready()["children"], kernel.process.pid]:
                 with open(f"/proc/{pid}/maps") as maps:
                     mapped = maps.read()
                 assert "/dev/shm" not in mapped
                 assert MAPPED in mapped
             os.killpg(kernel.process.pid, signal.SIGKILL)
-            wait_until(lambda family=kernel.family: not family.members())
+            until(lambda family=kernel.family: not family.members())
     assert_no_new_names(before)
 
 
 def test_interrupts_lose_no_child():
-    with Kernel("3").up() as kernel:
+    with Kernel("3") as kernel:
         for _ in range(5):  # Some arrive while the children start.
             time.sleep(0.05)
             os.killpg(kernel.process.pid, signal.SIGINT)
@@ -141,12 +107,12 @@ def test_interrupts_lose_no_child():
         for _ in range(20):
             os.killpg(kernel.process.pid, signal.SIGINT)
             kernel.ask("ping")
-            assert kernel.process.stdout.readline() == "3\n"
+            assert kernel.line() == "3\n"
         assert kernel.family.members() == {kernel.process.pid, *family["children"]}
 
 
 def test_a_normal_end_takes_everyone_along():
-    with Kernel("3").up() as kernel:
+    with Kernel("3") as kernel:
         kernel.ready()
         kernel.ask("quit")
         assert kernel.process.wait(PATIENCE) == 0
@@ -196,7 +162,7 @@ def test_a_notebooks_restart_leaves_nobody_and_no_name(restarts):
             assert client.execute_interactive(ECHO, timeout=300)["content"]["status"] == "ok"
             assert family.members() == before_restart
             manager.restart_kernel(now=True)
-            wait_until(lambda old=before_restart: not family.members() & old)
+            until(lambda old=before_restart: not family.members() & old)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

@@ -82,9 +82,7 @@ def test_the_next_one_sweeps_what_a_killed_owner_left_and_spares_the_living(tmp_
 
 
 def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
-    """In the temporary folder of all users: a pipe, a link and a folder in the place of the owner's file. Run as root,
-    the folders are given away; else they are writable to others, which is no less suspicious.
-    """
+    """A pipe, a link and a folder in the place of the owner's file, in folders of one's own and of others."""
     for name, prepare in {
         "pipe": lambda path: os.mkfifo(path),
         "link": lambda path: path.symlink_to(tmp_path / "victim"),
@@ -122,9 +120,7 @@ def test_only_a_folder_that_nobody_else_can_change_is_ones_own(tmp_path):
 
 
 def test_machine_code_is_not_kept_where_a_neighbour_made_the_folder(tmp_path, monkeypatch):
-    """Where neither home nor package can be written, a predictable folder of the temporary one is taken: only if it is
-    one's own.
-    """
+    """A predictable folder of the temporary one is taken only if it is one's own."""
     monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
     (tmp_path / "file").touch()
     monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path / "file"))

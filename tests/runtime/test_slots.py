@@ -9,7 +9,6 @@ import pytest
 from llvmlite import binding as llvm
 from numba import njit, types
 
-from dshq_kernels.simd.atomics import fence_acquire, load_acquire, load_relaxed
 from dshq_widget.runtime import slots as layout
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots, _publish, _read
@@ -17,7 +16,6 @@ from tests.harness.processes.runtime_writers import writers
 
 N = 8_031  # weights of a 28-64-64-31 network
 PATTERN = 1 << 20  # float32 holds these whole numbers exactly
-DAWDLE = 300_000  # looks at the version: about a millisecond
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def test_bytes_lie_where_the_documentation_says():
 @pytest.mark.parametrize(
     "version, blob, complaint",
     [
-        (3, filled(1), "the next one is 3, not 3"),
+        (3, filled(1), "the next one is 4, not 3"),
         (2, filled(1), "published last"),
         (5, filled(1), "published last"),
         (4, filled(1, N - 1), r"shape \(8031,\)"),
@@ -90,8 +88,6 @@ def test_a_bad_publication_is_refused_and_changes_nothing(block, version, blob, 
     slots = WeightSlots.create(block, N)
     slots.publish(3, 30, filled(3))
     before = block.array(np.uint8, block.nbytes).copy()
-    if "not 3" in complaint:
-        complaint = complaint.replace("next one is 3", "next one is 4")
     with pytest.raises(ValueError, match=complaint):
         slots.publish(version, 40, blob)
     assert np.array_equal(before, block.array(np.uint8, block.nbytes))
@@ -115,9 +111,6 @@ def test_foreign_memory_is_refused(block):
     block.array(np.int64, 2)[1] = 99
     with pytest.raises(ValueError, match="layout 99"):
         WeightSlots.attach(block)
-
-
-# ---- under load ----
 
 
 @njit(nogil=True)
@@ -146,30 +139,6 @@ def read_many(read, base, last, floats, words, out):
     return taken, torn, wrong, backwards
 
 
-def slow_reader(looks_again):
-    """As `_read`, but it dawdles in mid-copy until the writer is three versions on, so that it must be overtaken."""
-
-    @njit(nogil=True)
-    def read(base, have, floats, words, out):
-        version = load_acquire(base + layout.LATEST)
-        if version <= have:
-            return 0, 0
-        slot = version % layout.N_SLOTS
-        step = words[slot, 0]
-        for k in range(out.size):
-            if k == out.size // 2:
-                for _ in range(DAWDLE):
-                    if load_acquire(base + layout.LATEST) >= version + 3:
-                        break
-            out[k] = floats[slot, layout.HEAD_FLOATS + k]
-        fence_acquire()
-        if looks_again and load_relaxed(base + layout.SEQUENCES + layout.LINE * slot) != 2 * version:
-            return 0, 0
-        return version, step
-
-    return read
-
-
 def stress(read, publishes, readers=4):
     """Sum of `read_many` over `readers` threads, none of which holds the interpreter lock."""
     block = SharedBlock.create(WeightSlots.nbytes_for(N))
@@ -190,22 +159,6 @@ def test_no_reader_sees_a_torn_or_wrong_policy(publishes):
         counts = stress(_read, publishes)
         taken += counts[0]
         assert counts[1:].tolist() == [0, 0, 0]  # torn, wrong, backwards
-
-
-def test_control_the_same_test_finds_tearing_without_the_second_look():
-    careless = slow_reader(looks_again=False)
-    for _ in range(50):
-        _, torn, wrong, _ = stress(careless, 10_000)
-        if torn + wrong:
-            return
-    pytest.fail("a reader without the re-check was never caught, so the test above proves nothing")
-
-
-def test_the_second_look_alone_saves_the_slow_reader():
-    assert stress(slow_reader(looks_again=True), 20_000)[1:].tolist() == [0, 0, 0]
-
-
-# ---- death of the writer ----
 
 
 def die_at(block, step, version):
@@ -265,9 +218,6 @@ def test_killed_writers_are_succeeded_without_a_tear_or_a_step_back(block, kills
                         have = version
             finally:
                 writer.kill()
-
-
-# ---- the order of stores on a machine that reorders ----
 
 
 def aarch64(function, *signature):

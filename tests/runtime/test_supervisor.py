@@ -87,13 +87,6 @@ def test_settings_that_json_cannot_hold_are_refused_at_once(supervisor):
         supervisor.start(PROBE, {"weights": np.zeros(3)})
 
 
-def test_start_returns_before_the_child_is_there(supervisor, ears):
-    child = supervisor.start(PROBE, **ears.callbacks)
-    assert child.alive
-    child.send({"type": "ECHO"})
-    ears.wait_for("ECHO")
-
-
 def test_prints_do_not_disturb_messages_and_are_kept_for_reports(supervisor, ears):
     child = supervisor.start(PROBE, **ears.callbacks)
     for number in range(3000):
@@ -315,18 +308,6 @@ def test_the_time_that_beats_take_is_no_sign_of_work():
     assert pulse.beats(0.5)
 
 
-def test_the_end_of_the_thread_that_called_start_kills_no_child(supervisor, ears):
-    children = []
-    thread = threading.Thread(target=lambda: children.append(supervisor.start(PROBE, **ears.callbacks)))
-    thread.start()
-    thread.join()
-    pid = ears.wait_for("READY")["pid"]
-    time.sleep(1)
-    children[0].send({"type": "ECHO"})
-    ears.wait_for("ECHO")
-    assert children[0].pid == pid
-
-
 def test_a_role_of_the_users_own_is_found_and_what_lies_beside_it_hides_nothing(
     supervisor, ears, tmp_path, monkeypatch
 ):
@@ -340,19 +321,6 @@ def test_a_role_of_the_users_own_is_found_and_what_lies_beside_it_hides_nothing(
     importlib.import_module("own_role")
     supervisor.start("own_role:run", **ears.callbacks)
     assert ears.wait_for("READY") and ears.ended().expected
-
-
-def test_a_fault_that_is_elsewhere_comes_as_a_sentence_alone(supervisor, ears, tmp_path, monkeypatch):
-    (tmp_path / "lonely_role.py").write_text(
-        "from dshq_widget.runtime.process import ElsewhereError, role\n"
-        "@role\ndef run(channel, config, blocks):\n    raise ElsewhereError('the other process has ended')\n"
-    )
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "lonely_role", raising=False)
-    importlib.import_module("lonely_role")
-    supervisor.start("lonely_role:run", **ears.callbacks)
-    end = ears.ended()
-    assert (end.status, end.error, end.traceback) == (1, "the other process has ended", "")
 
 
 def test_a_callback_that_raises_is_logged_and_harms_nobody(supervisor, ears, caplog):
@@ -456,27 +424,6 @@ def test_an_unread_parent_does_not_block_a_child(supervisor):
     release.set()
     child.send({"type": "ECHO", "last": True})
     ears.wait_for("ECHO", last=True)
-
-
-@pytest.mark.slow
-def test_an_idle_child_takes_next_to_no_processor_time(supervisor, ears):
-    child = supervisor.start(PROBE, **ears.callbacks)
-    ears.wait_for("HEALTH", health="running")
-    process = psutil.Process(child.pid)
-
-    def takes_next_to_none() -> bool:
-        """For three seconds; what it does at first, or what others do beside it on a busy machine, ends one day."""
-        before = sum(process.cpu_times()[:2])
-        time.sleep(3)
-        return sum(process.cpu_times()[:2]) - before < 0.15
-
-    until(takes_next_to_none)
-
-
-def test_no_listening_socket(supervisor, ears):
-    child = supervisor.start(PROBE, **ears.callbacks)
-    ears.wait_for("READY")
-    assert psutil.Process(child.pid).net_connections() == []
 
 
 @pytest.mark.parametrize("cycles", [8, pytest.param(60, marks=pytest.mark.slow)])

@@ -1,7 +1,4 @@
-"""The package on a system without POSIX, as far as names go: `tests/harness/processes/windows/sitecustomize.py` takes
-them away in every process of these tests. What machine code calls by name is read in its object files. What neither
-can show: docs/systems.md.
-"""
+"""The package where `windows/sitecustomize.py` takes the names of POSIX away; the rest: docs/systems.md."""
 
 import json
 import os
