@@ -25,7 +25,6 @@ QUICK = (
     "project/test_ppo_details.py",
     "project/test_typescript_imports.py",
     "runtime/test_budget.py",
-    "runtime/test_seqlock_model.py",
 )
 """Files below tests/. Their tests fail in `make quick` if numba compiles something in them."""
 
