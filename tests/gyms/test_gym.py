@@ -13,7 +13,6 @@ from gymnasium import spaces
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment, EnvironmentSpec
@@ -26,12 +25,12 @@ from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.goals import EnvironmentFailed
 from dshq_widget.training.trainer import Trainer
+from tests.harness.games.gym_play import PLAIN, QUICK, WORLDS, played
+from tests.harness.processes.faults import until
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
 
 PATIENCE = 400.0
-WORLDS = "gym:tests.harness.games.gym_worlds:"
-QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}
 
 
 def finish(trainer: Trainer, enough) -> None:
@@ -42,9 +41,6 @@ def finish(trainer: Trainer, enough) -> None:
         time.sleep(0.05)
     trainer.stop()
     assert trainer.join(PATIENCE)
-
-
-# ---- what an environment is
 
 
 def test_an_environment_says_what_a_drill_would():
@@ -88,8 +84,6 @@ def test_an_environment_with_the_name_of_a_drill_is_not_swapped():
         assert trainer.drill.rules_hash != Trainer("cartpole").drill.rules_hash
 
 
-# ---- actions
-
 BOX = Actions.of(spaces.Box(np.float32([-2, 0]), np.float32([2, 10])))
 FREE = Actions.of(spaces.Box(-np.inf, np.inf, (2,)))
 
@@ -110,13 +104,6 @@ def test_the_middle_of_the_outputs_is_the_middle_of_the_box():
         assert np.allclose(BOX.to_environment(drawn, distribution), [[0, 5]])
 
 
-def test_numbers_without_bounds_are_told_as_they_are():
-    drawn = np.float32([[3.5, -70.0]])
-    assert np.array_equal(FREE.to_environment(drawn, "gaussian"), drawn)
-    with pytest.raises(GymError, match="use gaussian"):
-        FREE.check("beta")
-
-
 def test_choices_are_drawn_as_often_as_their_softmax_says():
     actions = Actions.of(spaces.MultiDiscrete([2, 3]))
     outputs = np.tile(np.float32([0, 1, 0, 0, 2]), (20000, 1))
@@ -127,11 +114,6 @@ def test_choices_are_drawn_as_often_as_their_softmax_says():
     assert actions.to_environment(drawn, "gaussian").shape == (20000, 2)
 
 
-def test_a_discretes_first_option_has_its_own_number():
-    actions = Actions.of(spaces.Discrete(2, start=3))
-    assert actions.to_environment(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
-
-
 def test_actions_survive_json():
     assert "dtype" not in BOX.to_json(), "the hash of an environment's rules stays"
     with pytest.raises(GymError, match="dtype must be one of"):
@@ -140,9 +122,6 @@ def test_actions_survive_json():
         assert Actions.from_json(json.loads(json.dumps(actions.to_json()))) == actions
     with pytest.raises(GymError, match="damaged"):
         Actions.from_json({"kind": "box"})
-
-
-# ---- the learner
 
 
 def learner_of(actions: Actions, distribution: str = "gaussian", pixels: tuple[int, ...] = ()) -> GymPPO:
@@ -202,10 +181,7 @@ def test_a_picture_is_learned():
 
 
 def test_rollouts_bootstrap_where_time_ends_an_episode():
-    environment = described(WORLDS + "Several-v0")
-    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.5, "gae_lambda": 1.0})
-    games = GymGames(environment, config)
-    learner = GymPPO(PolicySpec.for_config(environment.spec, config), environment.actions, "gaussian", seed=0)
+    games, learner, config = played(WORLDS + "Several-v0", gamma=0.5, gae_lambda=1.0, **PLAIN)
     samples = games.next(learner, config, 0).samples
     games.close()
     value = learner.look(np.zeros((1, 4), np.float32))[1][0]
@@ -216,15 +192,11 @@ def test_rollouts_bootstrap_where_time_ends_an_episode():
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_rewards_are_clipped_in_the_returns_deviations(scaled):
-    environment = described(WORLDS + "Several-v0")
-    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.0, "reward_clip": 0.25})
-    spec = PolicySpec.for_config(environment.spec, config)
-    normalizer = Normalizer(spec, rewards=scaled)
-    learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=normalizer)
+    how = {**PLAIN, "normalize_rewards": scaled}
+    games, learner, config = played(WORLDS + "Several-v0", gamma=0.0, reward_clip=0.25, **how)
     if scaled:
-        normalizer.returns.numbers[:] = (0, 4, 1e9)
-        normalizer.restore(normalizer.state())
-    games = GymGames(environment, config)
+        learner.normalizer.returns.numbers[:] = (0, 4, 1e9)
+        learner.normalizer.restore(learner.normalizer.state())
     samples = games.next(learner, config, 0).samples
     games.close()
     paid = samples.action[:, :, 1] == 2
@@ -234,16 +206,13 @@ def test_rewards_are_clipped_in_the_returns_deviations(scaled):
 
 def test_the_rollout_that_gives_the_returns_deviation_is_not_clipped():
     """Rewards would be clipped in their own unit, and a reward of 100 would have the deviation of one of 0.25."""
-    environment = described(WORLDS + "Several-v0")
-    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.0, "reward_clip": 0.25})
-    spec = PolicySpec.for_config(environment.spec, config)
-    learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=Normalizer(spec, rewards=True))
-    games = GymGames(environment, config)
+    how = {**PLAIN, "normalize_rewards": True}
+    games, learner, config = played(WORLDS + "Several-v0", gamma=0.0, reward_clip=0.25, **how)
     paid = []
     for version in range(2):
-        played = games.next(learner, config, version)
-        paid.append(played.samples.returns[played.samples.action[:, :, 1] == 2])
-        learner.update(played.samples, played.units, Hyper(learning_rate=0.0))
+        experience = games.next(learner, config, version)
+        paid.append(experience.samples.returns[experience.samples.action[:, :, 1] == 2])
+        learner.update(experience.samples, experience.units, Hyper(learning_rate=0.0))
         if version == 0:
             deviation = float(learner.normalizer.returns.deviation[0])
     games.close()
@@ -254,7 +223,7 @@ def test_the_rollout_that_gives_the_returns_deviation_is_not_clipped():
 def test_environments_begin_otherwise_where_a_run_goes_on(monkeypatch):
     """A run that is stopped and started again would see the same episodes, and draw the same actions."""
     environment = described("gym:CartPole-v1")
-    config = TrainConfig.from_values({**QUICK, "num_envs": 16})
+    config = TrainConfig.from_values(QUICK)
     found = {}
     for version in (0, 0, 7, 8, 8):
         games = GymGames(environment, config, version=version)
@@ -282,9 +251,6 @@ def test_a_free_deviation_is_the_same_in_every_state():
     assert np.ptp(after[:, :2], axis=0).min() > 1e-3
     learner.load(spec.untrained(1))
     assert np.ptp(learner.look(obs)[0][:, 2:], axis=0).max() == 0
-
-
-# ---- training
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(0, 0), pytest.param(150, 150, marks=pytest.mark.slow)])
@@ -325,14 +291,6 @@ def test_cartpole_is_learned_saved_and_evaluated(asked, kept, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_pendulum_is_pushed():
-    with Trainer("gym:Pendulum-v1", **QUICK) as trainer:
-        trainer.start()
-        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
-        assert trainer.metrics["updates"] >= 2 and trainer.error == ""
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["gaussian", "beta"])
 def test_pendulum_swings_up(distribution):
     """Random play earns about -1200. gamma is that of Stable-Baselines3's zoo for this environment."""
@@ -352,34 +310,20 @@ def test_a_target_ends_training_by_itself():
         assert trainer.status_text.startswith("solved")
 
 
-@pytest.mark.slow
-def test_training_can_be_held_steered_and_started_over():
-    with Trainer(WORLDS + "Several-v0", **QUICK) as trainer:
-        trainer.next_update()
-        trainer.wait(updates=1, progress=False)
-        assert trainer.paused and trainer.metrics["updates"] == 1
-        trainer.set_hyper(learning_rate=1e-4)
-        trainer.resume_training()
-        trainer.wait(updates=4, progress=False)
-        assert trainer.metrics["learning_rate"] <= 1e-4
-        trainer.reset_training()
-        assert (trainer.version, trainer.history) == (0, [])
-
-
-def test_an_environment_that_exits_ends_the_run_with_its_reason():
-    with Trainer(WORLDS + "Leaving-v0", **QUICK) as trainer:
-        with pytest.raises(EnvironmentFailed, match="Leaving-v0 failed in step: SystemExit: no licence"):
+@pytest.mark.parametrize(
+    ("world", "said", "traced"),
+    [
+        ("Leaving", "Leaving-v0 failed in step: SystemExit: no licence", ""),
+        ("Faulty", "Faulty-v0 failed in step: RuntimeError: the wheel fell off", 'RuntimeError("the wheel fell off")'),
+        ("Nan", "returned an observation that is not finite", ""),
+    ],
+)
+def test_an_environment_that_fails_is_named_with_its_reason_and_its_own_traceback(world, said, traced, caplog):
+    with Trainer(f"{WORLDS}{world}-v0", **QUICK) as trainer, caplog.at_level(logging.WARNING):
+        with pytest.raises(EnvironmentFailed, match=said):
             trainer.train_for(updates=1, progress=False)
-        assert trainer.status == "error"
-
-
-def test_an_environment_that_raises_is_named_with_its_reason(caplog):
-    with Trainer(WORLDS + "Faulty-v0", **QUICK) as trainer, caplog.at_level(logging.WARNING):
-        trainer.start()
-        finish(trainer, lambda: False)
-        assert trainer.status == "error"
-        assert "Faulty-v0 failed in step: RuntimeError: the wheel fell off" in trainer.error
-    assert 'raise RuntimeError("the wheel fell off")' in caplog.text, "the environment's own traceback is logged"
+        assert trainer.status == "error" and said in trainer.error
+    assert traced in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -394,20 +338,13 @@ def test_an_evaluation_names_what_failed(world, words, tmp_path):
         evaluate_environment(policy, f"{WORLDS}{world}-v0", 9)
 
 
-def test_observations_that_are_no_numbers_are_refused():
-    with Trainer(WORLDS + "Nan-v0", **QUICK) as trainer:
-        trainer.start()
-        finish(trainer, lambda: False)
-        assert "returned an observation that is not finite" in trainer.error
-
-
 @pytest.mark.slow
 def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     module = "from tests.harness.games.gym_worlds import Easy, gym\ngym.register('Beside-v0', Easy)\n"
     (tmp_path / "beside.py").write_text(module)
-    with Trainer("gym:beside:Beside-v0", num_envs=16, workers=1, **QUICK) as trainer:
+    with Trainer("gym:beside:Beside-v0", workers=1, **QUICK) as trainer:
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) > 0)
         assert trainer.metrics["updates"] > 0, trainer.error
@@ -421,13 +358,7 @@ def test_environments_in_processes_of_their_own_leave_none_behind():
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
         assert trainer.metrics["updates"] >= 3 and trainer.workers == 16
-    deadline = time.monotonic() + PATIENCE
-    while left := {child.pid for child in psutil.Process().children(recursive=True)} - before:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
-
-
-# ---- extras
+    until(lambda: {child.pid for child in psutil.Process().children(recursive=True)} <= before, "their end")
 
 
 @pytest.mark.peers
@@ -473,9 +404,7 @@ LATE = [("Late", "the wheel fell off"), pytest.param("Unpaid", "reward that is n
 
 @pytest.mark.parametrize(("world", "said"), LATE)
 def test_an_environment_that_fails_after_an_update_ends_the_run(tmp_path, world, said, capsys, caplog):
-    """It would fail again: a fresh learner each time would train for ever, and lose the optimiser's state. The newest
-    weights are kept.
-    """
+    """It would fail again, for ever; the newest weights are kept."""
     flags = ["--num-envs", "16", "--rollout-length", "16", "--hidden-sizes", "16", "--epochs", "1", "--workers", "0"]
     out = tmp_path / "a.dshq"
     status = main.main(["train", f"{WORLDS}{world}-v0", "--updates", "500", *flags, "--out", str(out), "--quiet"])

@@ -22,17 +22,15 @@ from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.shown_settings import shown_settings
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import kernel_show
+from tests.harness.games.gym_play import QUICK, WORLDS
 from tests.harness.games.gym_worlds import Lives
-
-WORLDS = "gym:tests.harness.games.gym_worlds:"
-QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}
 
 
 def atari_like(**settings) -> tuple[GymGames, GymPPO, TrainConfig]:
     """The environment Lives, taken for a game of Atari's."""
     plain = described(WORLDS + "Lives-v0")
     environment = Environment(dataclasses.replace(plain.spec, atari=True))
-    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 1.0, "gae_lambda": 1.0, **settings})
+    config = TrainConfig.from_values({**QUICK, "gamma": 1.0, "gae_lambda": 1.0, **settings})
     learner = GymPPO(PolicySpec.for_config(environment.spec, config), environment.actions, "gaussian", seed=0)
     return GymGames(environment, config), learner, config
 
@@ -114,9 +112,6 @@ def test_an_environment_has_the_settings_of_its_family(gym_id, pictures, wanted)
     found = suggested(gym_id, pictures)
     assert {key: found[key] for key in wanted} == wanted
     TrainConfig.from_values(found)
-
-
-# ---- with the real packages
 
 
 @pytest.mark.peers

@@ -3,32 +3,15 @@
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.ppo.gym_games import GymGames, processes
-from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
+from dshq_widget.algorithms.ppo.gym_games import processes
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.gyms.environment import Environment, EnvironmentSpec
+from dshq_widget.gyms.environment import EnvironmentSpec
 from dshq_widget.gyms.evaluate import evaluate_environment
 from dshq_widget.gyms.making import described, make
 from dshq_widget.policy.action_spaces import Actions, GymError
-from dshq_widget.policy.gym_policy import gym_policy
-from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
-
-WORLDS = "gym:tests.harness.games.gym_worlds:"
-QUICK = {"num_envs": 16, "rollout_length": 16, "epochs": 4, "minibatch_size": 64, "hidden_sizes": (16,)}
-
-
-def played(name: str, **settings) -> tuple[GymGames, GymPPO, TrainConfig]:
-    environment = described(name)
-    config = TrainConfig.from_values({**QUICK, **settings})
-    spec = PolicySpec.for_config(environment.spec, config)
-    return GymGames(environment, config), GymPPO(spec, environment.actions, "gaussian", seed=0), config
-
-
-def policy_of(environment: Environment, learner: GymPPO):
-    made = environment.spec.environment_json | {"made": {}}
-    return gym_policy(learner.spec.layers, learner.spec.activation, learner.blob(), made, "gaussian")
+from tests.harness.games.gym_play import PLAIN, QUICK, WORLDS, played, policy_of
 
 
 def test_a_small_picture_keeps_its_size_and_a_text_is_left_out():
@@ -42,33 +25,19 @@ def test_a_small_picture_keeps_its_size_and_a_text_is_left_out():
     assert obs.dtype == np.uint8 and obs[:, 2, 3].sum() == 255 == obs.sum()
 
 
-def test_what_is_left_out_is_said_when_training_begins(learners_in_threads):
-    with Trainer(WORLDS + "Tiny-v0", **QUICK) as trainer:
-        heard: list[str] = []
-        trainer.on_warning(heard.append)
-        assert trainer.train_for(updates=1, progress=False)
-    assert any("does not read 'mission'" in text for text in heard)
-
-
 def test_a_small_picture_is_learned_from():
-    games, learner, config = played(WORLDS + "Tiny-v0", gamma=0.0)
+    games, learner, config = played(WORLDS + "Tiny-v0", gamma=0.0, **PLAIN)
     for version in range(25):
         experience = games.next(learner, config, version)
         learner.update(experience.samples, experience.units, Hyper(learning_rate=3e-3, epochs=4, minibatch_size=64))
     games.close()
-    policy = policy_of(games.environment, learner)
+    policy = policy_of(games, learner)
     assert evaluate_environment(policy, WORLDS + "Tiny-v0", 20)["return_mean"] > 8
 
 
 @pytest.mark.parametrize("memory", [0, 8])
 def test_a_mask_is_obeyed_in_training_and_learned_with(memory):
-    from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
-
-    environment = described(WORLDS + "Barred-v0")
-    config = TrainConfig.from_values({**QUICK, "memory": memory})
-    spec = PolicySpec.for_config(environment.spec, config)
-    learner = (RecurrentGymPPO if memory else GymPPO)(spec, environment.actions, "gaussian", seed=0)
-    games = (RecurrentGymGames if memory else GymGames)(environment, config)
+    games, learner, config = played(WORLDS + "Barred-v0", memory=memory, **PLAIN)
     experience = games.next(learner, config, 0)
     samples, units = experience.samples, experience.units
     assert samples.mask is not None and (samples.mask.sum(-1) == 2).all()
@@ -90,9 +59,9 @@ def test_a_mask_is_obeyed_where_steps_are_timed():
 
 
 def test_a_mask_is_obeyed_where_a_policy_acts():
-    games, learner, _ = played(WORLDS + "Barred-v0")
+    games, learner, _ = played(WORLDS + "Barred-v0", **PLAIN)
     games.close()
-    policy = policy_of(games.environment, learner)
+    policy = policy_of(games, learner)
     assert evaluate_environment(policy, WORLDS + "Barred-v0", 5)["episodes"] == 5
     seen = np.zeros((64, games.environment.spec.n_obs), np.float32)
     only = np.tile([0, 0, 1], (64, 1))
@@ -128,9 +97,6 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "minigrid", None)
     with pytest.raises(GymError, match="gym:MiniGrid-Empty-5x5-v0 needs minigrid: pip install minigrid"):
         described("gym:MiniGrid-Empty-5x5-v0")
-
-
-# ---- with the real packages
 
 
 @pytest.mark.peers
