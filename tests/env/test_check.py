@@ -10,7 +10,7 @@ import pytest
 
 from dshq_widget.cli.drill_argument import classes
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Observation, rule
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
@@ -19,6 +19,7 @@ from dshq_widget.env.check import CHECKS, inspect, suite
 from dshq_widget.env.check_subject import Subject
 from tests.harness.command import dshq, process
 from tests.harness.games.drill_page import LESSON
+from tests.harness.games.small_drill import drill_with
 from tests.harness.games.toy_drills import Race
 
 
@@ -96,35 +97,11 @@ class Lucky(Sumo):
             s.practice[i] = s.practice[i] + 0 * random_int(s, i, 2)
 
 
-class Still(Drill):
-    name = "still"
-    state = {"x": "f32"}
-    actions = (Choice("move", ("stay", "go")),)
-    observations = (Observation("x"),)
+def stands_still(s, i):
+    s.x[i] = 0.5
 
-    @rule
-    def reset(s, i):
-        s.x[i] = 0.25
 
-    @rule
-    def decide(s, i):
-        pass
-
-    @rule
-    def tick(s, i):
-        s.x[i] = 0.5
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = s.x[i]
-
-    @rule
-    def terminated(s, i):
-        return False
-
-    @rule
-    def winner(s, i):
-        return 0
+Still = drill_with(stands_still)
 
 
 class Motley(Bandit):

@@ -1,6 +1,4 @@
-"""`dshq check` refuses a clock that players see, or are paid at, and that cuts an episode off; and the learner values
-the end of a drill that keeps the rule.
-"""
+"""A clock that players see, or are paid at, may not cut an episode off; the end of a drill so made has its value."""
 
 import numpy as np
 import pytest

@@ -9,8 +9,8 @@ import pytest
 from dshq_widget import debug
 from dshq_widget.cli.main import main
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.check import suite
+from tests.harness.games.small_drill import drill_with
 from tests.harness.games.toy_drills import Race, Walk
 from tests.harness.no_compiling import compiles
 
@@ -153,31 +153,17 @@ def test_it_plays_as_the_others_do():
         game.step([0, 0, 0])
 
 
-class Chatty(Drill):
-    name = "chatty"
-    state = {"x": "f32"}
-    actions = (Choice("move", ("stay", "go")),)
-    observations = (Observation("x"),)
-
-    @rule
-    def reset(s, i):
-        s.x[i] = 0.25
-
-    @rule
-    def tick(s, i):
-        if s.x[i] > 0.0:
-            print("x", s.x[i])
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = s.x[i]
+def says_where(s, i):
+    if s.x[i] > 0.0:
+        print("x", s.x[i])
 
 
 def test_check_says_that_prints_act_only_with_debug(reference_rules):
-    rules = next(suite(Chatty))
+    chatty = drill_with(says_where)
+    rules = next(suite(chatty))
     assert rules.ok and rules.text.endswith("print and breakpoint in rules act only with --debug")
     assert not next(suite(Walk)).text.endswith("--debug")
-    assert compile_drill(Chatty).javascript.count("test_") == 0, "the `if` of a print is no code either"
+    assert compile_drill(chatty).javascript.count("test_") == 0, "the `if` of a print is no code either"
 
 
 def test_leaving_the_debugger_is_no_error(tmp_path, monkeypatch, capsys):

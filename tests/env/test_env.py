@@ -1,10 +1,7 @@
 """Batches of games and their Gymnasium and PettingZoo faces."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
 
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
@@ -33,47 +30,6 @@ def test_vector_env_shapes_and_determinism(opponent, rows):
     assert env.num_envs == rows and env.observation_space.shape == (rows, 28)
     assert equal(play(env, 40, 3), play(make_vec("ball", 20, opponent=opponent), 40, 3))
     assert not equal(play(env, 40, 3), play(env, 40, 4))
-
-
-def test_next_step_autoreset_ignores_the_action_and_pays_nothing():
-    env = make_vec("ball", 64, opponent="chaser")
-    assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    done = np.zeros(64, bool)
-    seen = 0
-    for _ in range(400):
-        last = done
-        ticks_before = env.batch.tiles["ticks"].reshape(-1)[:64].copy()
-        observed, reward, terminated, truncated, _ = env.step(rng.integers(0, 30, 64))
-        assert (reward[last] == 0).all() and not (terminated | truncated)[last].any()
-        assert (env.batch.tiles["ticks"].reshape(-1)[:64][last] == 0).all()
-        assert (env.batch.tiles["ticks"].reshape(-1)[:64][~last] == ticks_before[~last] + 4).all()
-        seen += int(last.sum())
-        done = terminated | truncated
-        assert not (terminated & truncated).any()
-    assert seen > 64
-
-
-def test_same_step_autoreset_hands_over_the_final_observation():
-    env = make_vec("ball", 64, opponent="self", autoreset="same_step")
-    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    seen = draws = 0
-    for _ in range(400):
-        observed, reward, terminated, truncated, infos = env.step(rng.integers(0, 30, 128))
-        done = terminated | truncated
-        if done.any():
-            assert np.array_equal(infos["_final_obs"], done)
-            final = np.stack(list(infos["final_obs"][done]))
-            assert not np.array_equal(final, observed[done])
-            assert not truncated.any(), "players see the time left, so its end is one"
-            late = infos["final_obs"][done & (infos["winner"] == 0)]
-            assert all(last[27] == 0 for last in late), "no time is left at the time limit"
-            assert (observed[done][:, 27] == 1).all(), "the next observation is that of a new episode: all time is left"
-            seen, draws = seen + int(done.sum()), draws + len(late)
-    assert seen > 64 and draws > 0
 
 
 def test_snapshot_and_restore_are_exact():
@@ -127,12 +83,6 @@ def test_rewards_sum_their_terms_and_shaping_telescopes():
 
 
 @pytest.mark.parametrize("name", drills)
-def test_single_env_passes_gymnasiums_checker(name):
-    check_env(make(name), skip_render_check=True)
-    check_env(make(name, "random"), skip_render_check=True)
-
-
-@pytest.mark.parametrize("name", drills)
 def test_parallel_env_passes_pettingzoos_tests(name):
     pettingzoo_test = pytest.importorskip("pettingzoo.test", reason="the extra `pettingzoo` is not installed")
     pettingzoo_test.parallel_api_test(make_parallel(name), num_cycles=700)
@@ -178,10 +128,6 @@ def test_masks_are_told_where_gymnasium_looks_for_them():
 def test_wrong_requests_say_what_was_wanted(call, text):
     with pytest.raises(ValueError, match=text):
         call()
-
-
-def test_is_a_gymnasium_vector_env():
-    assert isinstance(make_vec("ball", 2), gym.vector.VectorEnv)
 
 
 def test_both_sides_of_a_parallel_game_have_to_act():

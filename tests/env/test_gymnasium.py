@@ -10,56 +10,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from dshq_widget import Choice, Drill, Observation, rule
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env import batch
 from dshq_widget.env.making import make, make_parallel, make_vec
 from dshq_widget.env.registration import environment_id, register_environments
+from tests.harness.games.toy_drills import Walk
 
 register_environments()
-
-
-class Free(Drill):
-    """A drill that declares no range."""
-
-    name, time_limit = "free", 40
-    state = {"x": "f32"}
-    actions = (Choice("move", ("left", "right")),)
-    observations, palette = (Observation("x"),), ("player0",)
-    rewards = {"right": 1.0}
-
-    @rule
-    def reset(s, i):
-        s.x[i] = 0.0
-
-    @rule
-    def tick(s, i):
-        s.x[i] = s.x[i] + 0.0
-
-    @rule
-    def terminated(s, i):
-        return False
-
-    @rule
-    def winner(s, i):
-        return 0
-
-    @rule
-    def scene(s, i):
-        circle(s.x[i], 0.0, 0.1, 0)
-
-    @rule
-    def decide(s, i):
-        s.x[i] = 1.0 if s.action[0, i] == 1 else -1.0
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = s.x[i]
-
-    @rule
-    def right(s, i, side):
-        return s.x[i]
 
 
 def plays(env, steps=60, seed=4):
@@ -83,6 +41,7 @@ def test_an_id_finds_every_drill_and_passes_the_checker(name):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ResourceWarning)  # of what other tests have left to the garbage collector
         check_env(env.unwrapped)
+        check_env(make(name, "random"), skip_render_check=True)
     env.reset(seed=0)
     picture = env.render()
     assert picture.dtype == np.uint8 and picture.shape[1:] == (480, 3)
@@ -149,7 +108,7 @@ def test_observations_stay_inside_their_space(name):
 
 
 def test_a_drill_that_declares_nothing_is_unbounded(reference_rules):
-    box = make(Free).observation_space
+    box = make(Walk).observation_space
     assert np.isneginf(box.low).all() and np.isposinf(box.high).all()
 
 
@@ -173,18 +132,18 @@ def test_a_copy_continues_exactly(name, how):
 
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_drills_of_ones_own_are_copied_too(how, reference_rules):
-    assert how(make(Free)).reset(seed=1)[0].shape == (1,)
+    assert how(make(Walk)).reset(seed=1)[0].shape == (1,)
 
 
 def test_slow_compiling_says_so_in_one_line(monkeypatch, capsys, reference_rules):
-    drill = compile_drill(Free)
+    drill = compile_drill(Walk)
     game = type(drill).game
     monkeypatch.setattr(batch, "PATIENCE", 0.05)
     monkeypatch.setattr(type(drill), "game", lambda self, processes=1: (time.sleep(0.3), game(self))[1])
     make_vec(drill, 2)
     said = capsys.readouterr()
     assert said.out == "" and said.err.splitlines() == [
-        "dshq: compiling the rules of Free; this is slow only the first time on a machine"
+        "dshq: compiling the rules of Walk; this is slow only the first time on a machine"
     ]
 
 

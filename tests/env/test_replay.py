@@ -2,13 +2,12 @@
 
 import pytest
 
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import drills
+from dshq_widget.env.batch import compiled
 from dshq_widget.env.replay import replay, state_hash
 from tests.harness.browser.page_code import in_node
 
 TICKS = 2000
-BALL = compile_drill(drills["ball"])
+BALL = compiled("ball")
 TRAIT = {"spec": BALL.spec.to_json(), "javascript": BALL.javascript}
 
 
@@ -60,7 +59,7 @@ FORGED = {
 
 @pytest.mark.parametrize("what", FORGED)
 def test_a_recording_has_no_numbers_that_no_match_has(what):
-    drill = compile_drill(drills["ball"])
+    drill = compiled("ball")
     whole = {"rules_hash": drill.rules_hash, "seed": 1, "inputs": [], "actions": [0, 0], "ticks": 1, **FORGED[what]}
     if "start" in whole:
         whole["start"] = {"state": "00" * 4 * drill.spec.words, **whole["start"]}

@@ -1,11 +1,8 @@
-"""Other people's learners and wrappers, unchanged, on drills: Stable-Baselines3's PPO, sb3-contrib's MaskablePPO,
-Gymnasium's RecordVideo.
-"""
+"""Other people's learners and wrappers, unchanged: Stable-Baselines3, sb3-contrib, Gymnasium's RecordVideo."""
 
 import gymnasium as gym
 import numpy as np
 import pytest
-import torch
 
 from dshq_widget.env.making import make, make_vec
 from dshq_widget.env.registration import register_environments
@@ -30,30 +27,6 @@ def reached(act, episodes: int) -> float:
 
 
 @pytest.fixture
-def one_thread():
-    """Threads wait for each other longer than networks this small compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-def test_ppo_learns_approach(one_thread):
-    sb3 = pytest.importorskip("stable_baselines3", reason="the extra `sb3` (stable-baselines3) is not installed")
-    from stable_baselines3.common.env_util import make_vec_env
-
-    rng = np.random.default_rng(0)
-    chance = reached(lambda _: rng.integers(9), 100)
-    games = make_vec_env(lambda: make("approach", practice=True, shaping=True), n_envs=8, seed=0)
-    learner = sb3.PPO(
-        "MlpPolicy", games, n_steps=256, batch_size=256, learning_rate=1e-3, gamma=0.99, seed=0, device="cpu"
-    )
-    learner.learn(STEPS)
-    learned = reached(lambda observed: int(learner.predict(observed, deterministic=False)[0]), 100)
-    assert learned > chance + 0.2
-
-
-@pytest.fixture
 def games():
     """The adapter's class."""
     pytest.importorskip("stable_baselines3", reason="the extra `sb3` (stable-baselines3) is not installed")
@@ -62,21 +35,26 @@ def games():
     return SB3VecEnv
 
 
-def test_the_adapter_learns_approach_in_one_process(games, one_thread):
+@pytest.mark.parametrize("adapter", [False, True], ids=["one by one", "one batch"])
+def test_ppo_learns_approach(games, adapter):
     from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecMonitor
 
-    rng = np.random.default_rng(0)
+    rng, how = np.random.default_rng(0), {"batch_size": 256, "learning_rate": 1e-3, "gamma": 0.99, "seed": 0}
     chance = reached(lambda _: rng.integers(9), 100)
-    env = VecMonitor(games("approach", 64, practice=True, shaping=True))
-    learner = PPO("MlpPolicy", env, n_steps=32, batch_size=256, learning_rate=1e-3, gamma=0.99, seed=0, device="cpu")
-    learner.learn(2 * STEPS)
-    assert len(learner.ep_info_buffer) > 0, "VecMonitor saw episodes end"
+    if adapter:
+        env, steps = VecMonitor(games("approach", 64, practice=True, shaping=True)), 2 * STEPS
+    else:
+        env, steps = make_vec_env(lambda: make("approach", practice=True, shaping=True), n_envs=8, seed=0), STEPS
+    learner = PPO("MlpPolicy", env, n_steps=32 if adapter else 256, device="cpu", **how)
+    learner.learn(steps)
+    assert len(learner.ep_info_buffer) > 0, "episodes were seen to end"
     assert reached(lambda observed: int(learner.predict(observed, deterministic=False)[0]), 100) > chance + 0.2
 
 
 @pytest.mark.parametrize("drill", ["ball", "sumo", "cartpole"])
-def test_ppo_runs_on_three_drills(games, one_thread, drill):
+def test_ppo_runs_on_three_drills(games, drill):
     from stable_baselines3 import PPO
 
     for opponent in (None, "self") if drill != "cartpole" else (None,):
@@ -87,7 +65,7 @@ def test_ppo_runs_on_three_drills(games, one_thread, drill):
 
 
 @pytest.mark.parametrize("drill", ["snake", "maze", "binpack"])
-def test_maskable_ppo_never_takes_what_is_forbidden(games, one_thread, monkeypatch, drill):
+def test_maskable_ppo_never_takes_what_is_forbidden(games, monkeypatch, drill):
     contrib = pytest.importorskip("sb3_contrib", reason="the extra `sb3` (sb3-contrib) is not installed")
     env, taken = games(drill, 8), []
     step = env.step_async

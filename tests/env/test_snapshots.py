@@ -77,17 +77,6 @@ def test_every_copy_of_one_state_goes_its_own_way(name):
     assert same(together[:-1], [np.concatenate(rows) for rows in zip(*alone, strict=True)][:-1])
 
 
-def test_both_sides_of_a_copy_act():
-    batch = started("ball", practice=False)
-    kept = Snapshots(batch)
-    idle = np.zeros((1, 2), int)
-    states = [
-        kept.states(kept.simulate_batch(kept.snapshot([0]), idle + np.array(sides)).state_ids).tobytes()
-        for sides in ([0, 0], [13, 0], [0, 13])
-    ]
-    assert len(set(states)) == 3
-
-
 def test_rewards_are_those_of_the_games_it_was_made_for():
     plain, weighted = (started("ball", weights=weights, shaping=False) for weights in (None, {"goal": 7.0}))
     paid = []
@@ -151,21 +140,6 @@ def search(kept, roots, rng, particles=16, depth=4):
         kept.release_batch(np.setdiff1d(made, drawn))
         ids = drawn  # with repetitions: one state, carried on by many
     kept.release_batch(ids)
-
-
-def test_a_thousand_searches_leave_nothing_behind():
-    batch = started("snake")
-    kept, rng = Snapshots(batch, capacity=100), np.random.default_rng(5)
-    root = kept.snapshot([0])
-    for k in range(times(1000, 200)):
-        search(kept, root, rng)
-        assert kept.live == 1
-        if k % 100 == 0:
-            batch.step(batch.scripted("random"))
-            assert kept.release_batch(np.concatenate([root, root])) == 1
-            assert kept.release_batch(root) == 0
-            root = kept.snapshot([k // 100])
-    assert kept.ids.tolist() == root.tolist()
 
 
 def test_searches_in_several_threads_keep_their_own_states():

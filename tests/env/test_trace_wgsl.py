@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from dshq_widget.cli.main import main
-from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env import webgpu
+from dshq_widget.env.batch import compiled
 from dshq_widget.env.trace import trace
 from tests.harness.games.constructs import Permits, Words
 
@@ -50,7 +50,7 @@ def one_browser(monkeypatch, request):
     "name", [pytest.param(name, marks=[] if name in SOON else [pytest.mark.slow]) for name in sorted(drills)]
 )
 def test_every_drill(name, one_browser):
-    drill = compile_drill(drills[name])
+    drill = compiled(drills[name])
     found = trace(drill, 120 * drill.spec.action_repeat, seed=5, backend="wgsl")
     assert found["games"] >= 512 and found["adapter"]
     assert found["max_abs_error"] <= CLOSE and found["views_max_abs_error"] <= CLOSE
@@ -60,14 +60,14 @@ def test_every_drill(name, one_browser):
 @pytest.mark.parametrize("drill", [Words, Permits])
 def test_every_construct(drill, one_browser):
     """Each operation of the language, with numbers that wrap, saturate and divide by zero."""
-    found = trace(compile_drill(drill), 60, seed=2**32 - 9, backend="wgsl")
+    found = trace(compiled(drill), 60, seed=2**32 - 9, backend="wgsl")
     assert found["max_abs_error"] <= CLOSE and found["views_max_abs_error"] <= CLOSE
     assert found["unequal"] == 0
 
 
 def test_other_rules_are_seen(one_browser):
     """What is compared is what the shader computed: another gravity, another generator and another reward all show."""
-    drill = compile_drill(drills["cartpole"])
+    drill = compiled("cartpole")
     gravity = ("9.800000190734863f", "9.9f")
     generator = ("0x7feb352du", "0x7feb352fu")
     reward = ("fn do_terms_0() {", "fn do_terms_0() {\n  floats[game] = 2.0;\n}\nfn unused() {")
@@ -93,7 +93,7 @@ def test_the_command_says_which_adapter_ran(capsys, one_browser):
 
 
 def test_a_shader_that_is_refused_says_where(one_browser):
-    drill = compile_drill(drills["bandit"])
+    drill = compiled("bandit")
     with pytest.raises(RuntimeError, match="refused the rules|line 2 of the shader"):
         trace(dataclasses.replace(drill, wgsl="fn wrong(" + drill.wgsl), 40, 0, "wgsl")
 
@@ -101,23 +101,23 @@ def test_a_shader_that_is_refused_says_where(one_browser):
 def test_without_webgpu_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(webgpu, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match="pip install wgpu"):
-        trace(compile_drill(drills["bandit"]), 40, 0, "wgsl")
+        trace(compiled("bandit"), 40, 0, "wgsl")
 
 
 def test_a_chromium_that_does_not_start_is_one_sentence(monkeypatch):
     monkeypatch.setattr(webgpu, "find_spec", lambda name: name == "playwright" or None)
     monkeypatch.setenv("DSHQ_CHROMIUM", "/nowhere/chromium")
     with pytest.raises(RuntimeError, match=r"^Chromium \(/nowhere/chromium\) could not run the rules: [^\n]+$"):
-        trace(compile_drill(drills["bandit"]), 40, 0, "wgsl")
+        trace(compiled("bandit"), 40, 0, "wgsl")
 
 
 def test_a_browser_of_its_own_is_started_and_ended():
     """Where there is none for many jobs, as in the tests above."""
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    assert trace(compile_drill(drills["bandit"]), 40, 0, "wgsl")["max_abs_error"] == 0
+    assert trace(compiled("bandit"), 40, 0, "wgsl")["max_abs_error"] == 0
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
 
 
 def test_a_trace_needs_a_decision():
     with pytest.raises(ValueError, match="at least one decision"):
-        trace(compile_drill(drills["ball"]), 3, 0, "wgsl")
+        trace(compiled("ball"), 3, 0, "wgsl")
