@@ -1,8 +1,4 @@
-"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab; and other engines.
-
-`shared_page` is for tests that look at a match, `learning_page` for those that look at a run, `open_page` for those
-that need a widget of their own, `open_notebook` for what JupyterLab itself has a part in.
-"""
+"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab; and other engines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
+from dshq_widget import DrillWidget
 from dshq_widget.env.webgpu import find_chromium
 from tests.harness.browser.bare_page import BarePage, KernelProcess
 from tests.harness.browser.engines import ENGINES, Engine, MissingError
@@ -106,10 +103,7 @@ def tabs() -> dict[Browser, BrowserContext]:
 def open_notebook(
     lab: LabServer, tabs: dict[Browser, BrowserContext], request: pytest.FixtureRequest
 ) -> Iterator[OpenNotebook]:
-    """`open_notebook(browser, *cells, **how)`; at the end of the test its console must have stayed free of errors.
-
-    A test's second notebook, and one opened in a way of its own, gets a browser context of its own.
-    """
+    """`open_notebook(browser, *cells, **how)`; at the end of the test its console must have stayed free of errors."""
     pages: list[NotebookPage] = []
 
     def open_(browser: Browser, *cells: str, **how: Any) -> NotebookPage:
@@ -128,6 +122,13 @@ def open_notebook(
     for page in pages:
         page.close()
     assert [error for page in pages for error in page.console_errors] == []
+
+
+@pytest.fixture(scope="package")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drill of one side as one file, `match.html`, alone in its folder; it learns within seconds."""
+    with DrillWidget("approach", seed=3, num_envs=64, workers=0, pace=30_000) as made:
+        return made.export_html(tmp_path_factory.mktemp("exported") / "match.html", train=True)
 
 
 class Kernels:
@@ -169,9 +170,7 @@ def shared_pages(plain_chromium: Browser, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def shared_page(shared_pages: SharedPages) -> Iterator[SharedPage]:
-    """`shared_page(cell)`: a widget that many tests look at, as new. It is drawn without WebGPU, in few frames. At the
-    end of the test its console must have stayed free of errors and warnings.
-    """
+    """`shared_page(cell)`: a widget that many tests look at, as new; its console must stay free of errors."""
     yield shared_pages.use
     assert shared_pages.rest() == []
 
@@ -185,9 +184,7 @@ def learning_page(shared_pages: SharedPages) -> Iterator[LearningPage]:
 
 @pytest.fixture
 def open_page(kernels: Kernels) -> Iterator[OpenPage]:
-    """`open_page(browser, *cells, **how)`: a widget without a notebook; at the end of the test its console must have
-    stayed free of errors and warnings.
-    """
+    """`open_page(browser, *cells, **how)`: a widget without a notebook; its console must stay free of errors."""
     pages: list[BarePage] = []
 
     def open_(browser: Browser, *cells: str, **how: Any) -> BarePage:

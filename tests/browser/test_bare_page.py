@@ -1,6 +1,5 @@
 """The page of `dshq play`: the real command, several pages of one widget, and what is left when Python is gone."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,12 +9,11 @@ import psutil
 import pytest
 
 from tests.browser.conftest import LearningPage, OpenPage
-from tests.harness.bars import recorded
 from tests.harness.browser.console import Console
 from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
 from tests.harness.browser.page import widget_on
 from tests.harness.browser.slow_line import SlowLine
-from tests.harness.browser.watching import SMALL, TRAINED, begin, inject, learns, pause, stands_alone, stops, ticks_on
+from tests.harness.browser.watching import TRAINED, begin, inject, learns, pause_known, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -82,9 +80,8 @@ def test_in_a_shadow_root_menus_and_fields_work_as_elsewhere(plain_chromium, ope
 
 def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     opened, one = begin(open_page, plain_chromium)
-    with recorded("second_view_has_full_state", 1.0):
-        other = opened.another()
-        other.wait_number("tick", lambda tick: tick > 0)
+    other = opened.another()
+    other.wait_number("tick", lambda tick: tick > 0)
     assert ticks_on(other)
     one.page.bring_to_front()
     one.control("speed").select_option("4")
@@ -114,9 +111,7 @@ def test_training_shows_in_the_running_match_and_a_reload_loses_nothing(learning
     stops(widget)
     version = float(opened.run("print(w._trainer.version)"))
     widget.wait_number("version", lambda now: now == version)
-    stood = pause(widget)
-    told = "print(w.snapshot and w.snapshot['tick'])"
-    widget.until(lambda: opened.run(told).strip(), str(int(stood)).__eq__, 60, "where the match stands, in the kernel")
+    stood = pause_known(opened, widget)
     opened.reload()
     again = opened.widget()
     assert again.wait_number("tick", lambda tick: tick > 0) >= stood
@@ -139,35 +134,6 @@ def test_close_leaves_no_listener_and_no_buffer(chromium, open_page: OpenPage):
     assert opened.page.evaluate("window.dshqListening()") == []
 
 
-USED = """
-import gc, threading, psutil, json
-def used():
-    gc.collect()
-    me = psutil.Process()
-    return {"processes": len(me.children(recursive=True)), "files": me.num_fds(), "threads": threading.active_count()}
-"""
-
-
-@pytest.mark.slow
-def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium, SMALL)
-    learns(widget)
-
-    def used() -> dict[str, int]:
-        return json.loads(opened.kernel.run(USED + "print(json.dumps(used()))"))
-
-    opened.kernel.run("w.close()")
-    opened.run_all()
-    opened.widget().wait_number("tick", lambda tick: tick > 0)
-    before = used()
-    for _ in range(3):
-        opened.kernel.run("w.close()")
-        opened.run_all()
-        opened.widget().wait_number("tick", lambda tick: tick > 0)
-    widget = opened.widget()
-    widget.until(used, lambda now: all(now[key] <= before[key] + 2 * (key == "files") for key in now), 60, str(before))
-
-
 def test_the_kernel_dies_and_the_match_goes_on(plain_chromium, open_page: OpenPage):
     opened, widget = begin(open_page, plain_chromium)
     process = int(opened.kernel.run("import os; print(os.getpid())"))
@@ -181,8 +147,7 @@ def test_a_page_that_was_cut_off_connects_again(plain_chromium, open_page: OpenP
         widget.page.evaluate(SEEN)
         line.cut()
         widget.until(lambda: widget.page.evaluate("window.seen"), lambda seen: "disconnected" in seen, 60, "the cut")
-        with recorded("reconnect_has_full_state", 1.0):
-            widget.wait_attribute("status", lambda status: status == "idle")
+        widget.wait_attribute("status", lambda status: status == "idle")
         opened.kernel.run("w.speed = 8")
         widget.until(lambda: widget.control("speed").input_value(), lambda speed: speed == "8", 60, "the speed")
         widget.control("pause").click()

@@ -1,8 +1,4 @@
-"""Firefox and WebKitGTK show and train: an exported page and `dshq play`, with no language set; fingers, narrow
-windows, private ones, and a WebAssembly without vectors. Their notebooks: `jupyter/test_engines.py`.
-
-`make test-fronts` installs them from Debian's packages where it can, and runs this.
-"""
+"""Firefox and WebKitGTK show and train an exported page and `dshq play`; `make test-fronts` brings them."""
 
 import subprocess
 import sys
@@ -10,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dshq_widget import DrillWidget
 from tests.browser.conftest import Kernels, started
 from tests.harness.browser.engine_pages import EngineWidget
 from tests.harness.browser.engines import Engine, Firefox, WebKit
@@ -20,13 +15,6 @@ from tests.harness.process_tree import end_tree
 pytestmark = pytest.mark.fronts
 
 ACTION = 'print(int.from_bytes(bytes(w.snapshot["state"])[16:20], "little") if w.snapshot else -1)'
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A drill of one side as one file; it learns within seconds."""
-    with DrillWidget("approach", num_envs=64, workers=0) as made:
-        return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
 
 
 def plays_and_learns(engine: Engine, address: str) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.browser.watching import TRAINED, begin
+from tests.harness.browser.watching import TRAINED, begin, stops
 
 pytestmark = pytest.mark.browser
 
@@ -63,6 +63,5 @@ def test_cartpole_of_gymnasium_is_learned_and_closed(plain_chromium, open_page: 
     notebook.reload()
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 20, SLOW)
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", SLOW)
+    stops(widget)
     assert "left []" in notebook.kernel.run(LEFT)

@@ -9,11 +9,10 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash
 from tests.browser.conftest import SharedPage
-from tests.harness.browser import watching
 from tests.harness.browser.bare_page import BarePage
 from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.page_code import in_node, matches_script
-from tests.harness.browser.watching import ball_place
+from tests.harness.browser.watching import ball_place, pause, pause_known
 
 pytestmark = pytest.mark.browser
 
@@ -21,13 +20,6 @@ CELL = "from dshq_widget import DrillWidget; w = DrillWidget(seed=3); w"
 # A state holds rng_key, rng_count, practice, ticks and two actions before the drill's own fields; the page sends it.
 WORD = "print(__import__('numpy').frombuffer(bytes(w.snapshot['state']), {kind!r})[{index}].item())"
 ACTION, BALL_X, BALL_Y, BALL_VX, PLAYER_X = 4, 6, 7, 8, 10
-
-
-def pause(notebook: BarePage, widget: WidgetPage) -> None:
-    """Pause, and wait until the kernel knows where the match stands."""
-    stands = int(watching.pause(widget))
-    snapshot = "print(w.snapshot and w.snapshot['tick'])"
-    widget.until(lambda: notebook.run(snapshot).strip(), str(stands).__eq__, 60, f"a snapshot of tick {stands}")
 
 
 def word(notebook: BarePage, index: int, kind: str = "<f4") -> float:
@@ -48,9 +40,9 @@ def check_replay(browser, found: dict) -> None:
     drill = compile_drill(drills["ball"])
     assert state_hash(replay(drill, found)) == found["sha256"]
     page = browser.new_page()
-    page.add_script_tag(content=matches_script() + ";globalThis.matches = matches;")
+    page.add_script_tag(content=matches_script() + ";globalThis.entry = entry;")
     trait = {"spec": drill.spec.to_json(), "javascript": drill.javascript}
-    assert page.evaluate("given => matches.replayedHash(...given)", [trait, found]) == found["sha256"]
+    assert page.evaluate("given => entry.replayedHash(...given)", [trait, found]) == found["sha256"]
     page.close()
 
 
@@ -65,7 +57,7 @@ def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(p
 
 def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, shared_page: SharedPage, tmp_path):
     notebook, widget = shared_page(CELL)
-    pause(notebook, widget)
+    pause_known(notebook, widget)
     mouse = widget.page.mouse
     x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
     mouse.move(*ball_place(widget, x, y))
@@ -107,7 +99,7 @@ def test_skip_to_the_next_goal(shared_page: SharedPage):
     _, widget = shared_page(CELL)
     widget.control("mode").select_option("sandbox")
     widget.control("opponent").select_option("chaser")
-    watching.pause(widget)
+    pause(widget)
     score = widget.attribute("score")
     widget.control("next-goal").click()
     after = widget.wait_attribute("score", lambda now: now != score)

@@ -11,6 +11,8 @@ from tests.harness.browser.watching import begin, inject, plays_on, ticks_on
 
 pytestmark = pytest.mark.browser
 
+NO_OFFSCREEN_CANVAS = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
+
 
 def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
     _, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES))
@@ -62,10 +64,12 @@ def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
 
 
 @pytest.mark.slow
-def test_without_offscreen_canvas_the_page_draws(chromium, open_page: OpenPage):
-    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
-    _, widget = begin(open_page, chromium, prepare=inject(gone))
-    assert "workers" in plays_on(widget, "webgpu", "page")
+@pytest.mark.parametrize(
+    ("browser", "renderer", "said"), [("chromium", "webgpu", "workers"), ("plain_chromium", "canvas2d", "")]
+)
+def test_without_offscreen_canvas_the_page_draws(request, open_page: OpenPage, browser, renderer, said):
+    _, widget = begin(open_page, request.getfixturevalue(browser), prepare=inject(NO_OFFSCREEN_CANVAS))
+    assert (reason := plays_on(widget, renderer, "page")) and said in reason
 
 
 SPOILED = """
@@ -79,8 +83,7 @@ SPOILED = """
 
 @pytest.mark.slow
 def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes_over(chromium, open_page: OpenPage):
-    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
-    page, widget = begin(open_page, chromium, prepare=inject(gone + SPOILED))
+    page, widget = begin(open_page, chromium, prepare=inject(NO_OFFSCREEN_CANVAS + SPOILED))
     plays_on(widget, "webgpu", "page")
     widget.page.evaluate("window.spoiled = 1")
     widget.until(lambda: widget.page.evaluate("window.spoiled"), lambda left: left <= 0, 60, "the refused frame")
@@ -92,13 +95,6 @@ def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes
     refused = [line for line in page.console_errors if "WebGPU did not draw a frame" in line]
     assert len(refused) >= 4
     page.console_errors.clear()
-
-
-@pytest.mark.slow
-def test_without_offscreen_canvas_and_webgpu_the_page_still_draws(plain_chromium, open_page: OpenPage):
-    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
-    _, widget = begin(open_page, plain_chromium, prepare=inject(gone))
-    assert plays_on(widget, "canvas2d", "page")
 
 
 @pytest.fixture

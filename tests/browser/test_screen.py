@@ -5,7 +5,19 @@ from playwright.sync_api import ViewportSize
 
 from tests.browser.conftest import OpenPage, SharedPage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import CARTPOLE, GOLD, PLAIN, SMALL, TRAINED, begin, pause, rests, ticks_on
+from tests.harness.browser.watching import (
+    CARTPOLE,
+    GOLD,
+    PLAIN,
+    SMALL,
+    TRAINED,
+    begin,
+    learns,
+    pause,
+    rests,
+    stops,
+    ticks_on,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -144,8 +156,7 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     widget.control("train").click()
     widget.wait_number("version", lambda version: version > 3, TRAINED)
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)
     version = int(notebook.kernel.run("print(w._trainer.version)"))
     widget.wait_number("version", lambda now: now == version)  # the page has the newest one
     said = "import hashlib; print(w.policy['version'], hashlib.sha256(bytes(w.policy['data'])).hexdigest())"
@@ -164,8 +175,7 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     assert not undo.is_visible() and players() == league
     state = "from dshq_widget.policy import checkpoint; print(*checkpoint.load(w._trainer._files.resume).state)"
     assert "adam_m" in (kept := notebook.kernel.run(state)) and "league" in kept
-    widget.control("train").click()
-    widget.wait_number("version", lambda now: now > version, TRAINED)
+    learns(widget)
     widget.control("stop").click()
 
 

@@ -1,4 +1,4 @@
-"""What the Share menu hands out and takes back: the match as a web page, and replays."""
+"""What the Share menu hands out and takes back: replays."""
 
 import json
 from pathlib import Path
@@ -23,21 +23,6 @@ def load_replay(widget: WidgetPage, path: Path) -> None:
     with widget.page.expect_file_chooser() as chooser:
         entry.click()
     chooser.value.set_files(path)
-
-
-@pytest.mark.slow
-def test_the_web_page_plays_from_disk(plain_chromium, shared_page: SharedPage, tmp_path):
-    _, widget = shared_page(GOLD)
-    path = saved(widget, "web-page", tmp_path)
-    assert path.name.startswith("ball-v") and path.suffix == ".html"
-    context = plain_chromium.new_context(offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    exported = WidgetPage(page, page.locator(".dshq-widget"))
-    exported.wait_number("tick", lambda tick: tick > 60)
-    assert exported.attribute("version") == widget.attribute("version")
-    assert exported.control("train").count() == 1, "it trains by itself"
-    context.close()
 
 
 @pytest.mark.slow

@@ -6,8 +6,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from dshq_widget.classroom.store import Store
 
 
 def postgres_folder() -> Path | None:
@@ -19,9 +23,7 @@ def postgres_folder() -> Path | None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL of our own, on a socket in a folder of its own: pytest's folders are closed to other
-    users.
-    """
+    """The address of a PostgreSQL of our own, on a socket in a folder that its user may read."""
     programs = postgres_folder()
     if programs is None:
         pytest.skip("no PostgreSQL server: install Debian's package postgresql")
@@ -58,3 +60,13 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     metadata.drop_all(store.engine)
     store.close_connections()
     return address
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator["Store"]:
+    """A league in a file."""
+    from dshq_widget.classroom.store import Store
+
+    made = Store(f"sqlite:///{tmp_path}/league.db")
+    yield made
+    made.close_connections()

@@ -1,8 +1,4 @@
-"""A class from nothing, as docs/classroom/instructor.md says it: the commands are taken from that page.
-
-Two students on a real hub fetch an assignment on their own servers; one submits the right answer and one the cell as it
-was. Then the instructor collects, grades and exports.
-"""
+"""A class from nothing, as docs/classroom/instructor.md says it: the commands are taken from that page."""
 
 import asyncio
 import csv
@@ -22,9 +18,9 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 from dshq_widget.classroom.hub import demo
-from dshq_widget.classroom.hub.demo import Hub, HubError
+from dshq_widget.classroom.hub.demo import Hub
 from dshq_widget.lessons import LESSONS
-from tests.harness.hub import ask, start
+from tests.harness.hub import ask, proxy_or_skip, start
 from tests.harness.notebook_reader import answers
 from tools.instructor import assignments
 from tools.instructor.lessons import POINTS, Material
@@ -45,10 +41,7 @@ def commands(heading: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    try:
-        demo.proxy_command()
-    except HubError as missing:
-        pytest.skip(str(missing))
+    proxy_or_skip()
     with Hub(tmp_path_factory.mktemp("hub"), cpu=1.0) as running:
         yield running
 

@@ -23,16 +23,13 @@ from dshq_widget.classroom.hub.share import Share
 from dshq_widget.classroom.rounds import drill_of
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
-from tests.harness.hub import SECONDS, ask, start, until
+from tests.harness.hub import SECONDS, ask, proxy_or_skip, start, until
 from tests.harness.process_tree import groups_of, processes_of
 
 
 @pytest.fixture(scope="module")
 def proxy() -> None:
-    try:
-        demo.proxy_command()
-    except HubError as missing:
-        pytest.skip(str(missing))
+    proxy_or_skip()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import re
 import threading
 import urllib.parse
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -84,8 +83,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     thread.join(300)
 
 
-def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_the_hub_says_who_asks(hub: None, store: Store):
     number = open_round(store)
     with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
 
@@ -105,7 +103,6 @@ def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
         assert Person(service.port).ask("POST", PLACE + "submit", policy_bytes(0))[0] == 403
         assert Person(service.port).ask("GET", PLACE + "login")[0] == 404
         assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
-    store.close_connections()
 
 
 OWN = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document", "Sec_Fetch_Site": "same-origin"}
@@ -113,15 +110,13 @@ OWN = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document", "Sec_Fetch_Si
 
 
 @pytest.fixture
-def teacher(hub: None, tmp_path: Path) -> Iterator[tuple[Person, Store]]:
+def teacher(hub: None, store: Store) -> Iterator[tuple[Person, Store]]:
     """An instructor's browser that is logged in at the hub, and the league's database."""
-    store = Store(f"sqlite:///{tmp_path}/league.db")
     with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
         person = Person(service.port)
         name = "service-league"
         person.cookies[name] = web.create_signed_value(store.cookie_secret(), name, "t-prof").decode()
         yield person, store
-    store.close_connections()
 
 
 def test_a_header_that_means_nothing_does_not_stand_for_a_form(teacher: tuple[Person, Store]):
@@ -181,9 +176,8 @@ def test_a_students_page_cannot_read_what_the_instructor_sees(teacher: tuple[Per
     assert person.ask("GET", PLACE + "teach", **framed)[0] == 403
 
 
-def test_others_are_answered_while_the_hub_is_asked(hub: None, tmp_path: Path):
+def test_others_are_answered_while_the_hub_is_asked(hub: None, store: Store):
     """Each token that nobody knows costs a question; they are free to make."""
-    store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)
     with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
         for method, path, body in (("GET", "", None), ("POST", "submit", policy_bytes(0))):
@@ -211,4 +205,3 @@ def test_others_are_answered_while_the_hub_is_asked(hub: None, tmp_path: Path):
                 OVER.set()
                 ask.join(300)
             assert waiting in ([401], [403])
-    store.close_connections()

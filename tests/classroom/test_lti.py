@@ -1,6 +1,4 @@
-"""Students who come from a learning management system: the hub with the configurations of docs/classroom, and a
-platform made here that signs their launches. Forged ones are refused.
-"""
+"""Students who come from a learning management system, by launches that a platform made here signs."""
 
 import base64
 import http.cookiejar
@@ -26,8 +24,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from oauthlib.oauth1 import SIGNATURE_TYPE_BODY, Client
 
-from dshq_widget.classroom.hub import demo
-from dshq_widget.classroom.hub.demo import Hub, HubError
+from dshq_widget.classroom.hub.demo import Hub
+from tests.harness.hub import proxy_or_skip
 
 DOCS = Path(__file__).parents[2] / "docs" / "classroom" / "littlest-jupyterhub"
 KEY, SECRET, CLIENT = "key-of-the-lms", "secret-of-the-lms", "tool-7"
@@ -40,10 +38,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", autouse=True)
 def proxy() -> None:
-    try:
-        demo.proxy_command()
-    except HubError as missing:
-        pytest.skip(str(missing))
+    proxy_or_skip()
 
 
 def chosen(folder: Path, name: str, words: dict[str, str]) -> Path:
@@ -85,9 +80,6 @@ class Browser:
         return found[1] if found else None
 
 
-# ---- LTI 1.1: a form, signed as OAuth 1 has it, with a secret that both know
-
-
 @pytest.fixture(scope="module")
 def old_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     folder = tmp_path_factory.mktemp("lti11")
@@ -98,14 +90,8 @@ def old_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 def form(hub: Hub, secret: str = SECRET, claims: dict[str, str] | None = None, **changes: str) -> str:
     """The form of a launch, which says `claims` of its person; `changes` are made after it was signed."""
-    launch = {
-        **PERSON,
-        **(claims or {}),
-        "lti_message_type": "basic-lti-launch-request",
-        "lti_version": "LTI-1p0",
-        "resource_link_id": "week-1",
-        "context_id": "dshq",
-    }
+    message = {"lti_message_type": "basic-lti-launch-request", "lti_version": "LTI-1p0"}
+    launch = {**PERSON, **(claims or {}), **message, "resource_link_id": "week-1", "context_id": "dshq"}
     client = Client(KEY, secret, signature_type=SIGNATURE_TYPE_BODY)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     _, _, body = client.sign(f"{hub.url}/hub/lti/launch", "POST", launch, headers)
@@ -136,9 +122,6 @@ def test_a_signed_form_with_the_teachers_name_is_not_the_teacher(old_hub: Hub):
     named = form(old_hub, claims={"custom_login": "prof", "user_id": "1000"})
     assert prof.ask(f"{old_hub.url}/hub/lti/launch", named)[0] == 302
     assert prof.name(old_hub) == "prof"
-
-
-# ---- LTI 1.3: a token, signed with the platform's private key; its public key lies at an address
 
 
 class Platform:

@@ -128,8 +128,7 @@ def test_what_is_short_in_words(monkeypatch):
     assert shortage.shortage(starting=False, environment=False) == ""
 
 
-def test_a_policy_is_sent_to_the_league(said, tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_a_policy_is_sent_to_the_league(said, store: Store):
     number, token = open_round(store), store.issue_token("ada")
     with Service(store) as service:
         trainer, place = sit(said, Rules(league=service.url, token=token), "ball")
@@ -146,7 +145,6 @@ def test_a_policy_is_sent_to_the_league(said, tmp_path: Path):
     assert told.get(timeout=300)["state"] == "sending"
     sent = told.get(timeout=300)
     assert sent["state"] == "failed" and "no answer" in sent["text"]
-    store.close_connections()
 
 
 def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -60,8 +59,7 @@ def test_an_error_is_not_kept():
     asyncio.run(go())
 
 
-def test_the_store_says_what_changes_a_table(tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_the_store_says_what_changes_a_table(store: Store):
     number = open_round(store)
     for name in ("ada", "ben"):
         store.submit(number, name, 1, 1, name, b"")
@@ -79,12 +77,10 @@ def test_the_store_says_what_changes_a_table(tmp_path: Path):
     store.withdraw(number, "ben")
     assert changed() and not changed()
     assert store.changes(store.rerun(number)) == 1
-    store.close_connections()
 
 
-def test_a_change_is_counted_once_others_see_it(tmp_path: Path):
+def test_a_change_is_counted_once_others_see_it(store: Store):
     """Else a reader would keep the table from before under the number from after."""
-    store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)
     for name in ("ada", "ben"):
         store.submit(number, name, 1, 1, name, b"")
@@ -95,11 +91,9 @@ def test_a_change_is_counted_once_others_see_it(tmp_path: Path):
     store.withdraw(number, "ben")
     store.rerun(number)
     assert counted == [0, 1, 2, 3] and sum(store._changes.values()) == 4
-    store.close_connections()
 
 
-def test_others_are_answered_while_a_table_is_worked_out_and_while_accounts_are_made(tmp_path: Path, monkeypatch):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_others_are_answered_while_a_table_is_worked_out_and_while_accounts_are_made(store: Store, monkeypatch):
     number = open_round(store)
     store.submit(number, "ada", 1, 1, "a1", b"")
     store.close_round(number, [Anchor("random", "random")])
@@ -138,15 +132,12 @@ def test_others_are_answered_while_a_table_is_worked_out_and_while_accounts_are_
                 over.set()
                 waiting.join(60)
     assert store.names() == ["ada", "cleo", "dan"]
-    store.close_connections()
 
 
-def test_two_thousand_accounts_are_one_transaction(tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_two_thousand_accounts_are_one_transaction(store: Store):
     names = [f"s{k}" for k in range(2000)]
     begun: list[object] = []
     event.listen(store.engine, "begin", begun.append)
     tokens = store.issue_tokens(names)
     assert len(begun) == 1
     assert len(set(tokens.values())) == 2000 and store.whose(tokens["s1999"]).name == "s1999"
-    store.close_connections()

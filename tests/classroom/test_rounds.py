@@ -19,7 +19,6 @@ pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds, standings, verify_replay
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.service.upload_checks import Limiter, admit
 from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.env.replay import replay, state_hash
@@ -27,7 +26,7 @@ from dshq_widget.learning import elo
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.browser.page_code import in_node
-from tests.harness.class_league import open_round, policy, policy_bytes
+from tests.harness.class_league import open_round, play_all, policy, policy_bytes
 from tests.harness.recount import recount, results
 
 
@@ -38,9 +37,7 @@ def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1
         one = admit(policy_bytes(k, drill=drill))
         store.submit(number, name, one.version, one.step, one.digest, one.content)
     store.close_round(number, rounds.anchors_of(drill, anchors))
-    referee = Referee(store)
-    while referee.play_next():
-        pass
+    play_all(store)
     assert store.round(number).state == FINISHED
     return store, number
 
@@ -200,7 +197,6 @@ def test_what_is_not_admitted():
         (policy_bytes(1)[:-4], "do not match its sha256"),
         (wrong, "needs 28 inputs and 31 outputs"),
         (alone, "'cartpole', but there is no league for it"),
-        (policy_bytes(1, hidden=10_000), "the limit is 500,000"),
     ):
         with pytest.raises(checkpoint.CheckpointError, match=why):
             admit(content)

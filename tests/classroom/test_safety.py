@@ -11,7 +11,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -39,15 +38,8 @@ from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.runtime.variables import without_secrets
-from tests.harness.class_league import Person, Service, open_round, policy, policy_bytes
+from tests.harness.class_league import Person, Service, open_round, play_all, policy, policy_bytes, record_all
 from tests.harness.processes.faults import until
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = Store(f"sqlite:///{tmp_path}/league.db")
-    yield made
-    made.close_connections()
 
 
 def send(store, number, *names):
@@ -132,9 +124,7 @@ def test_a_block_that_takes_too_long_is_forfeited_by_the_costlier_network(store)
     one = admit(large)
     store.submit(number, "bob", one.version, one.step, one.digest, one.content)
     store.close_round(number, rounds.anchors_of("ball", []))
-    referee = Referee(store, Slow())
-    while referee.play_next():
-        pass
+    play_all(store, Slow())
     assert store.round(number).state == FINISHED
     rows = {row.name: row for row in standings.table(store.entries(number), store.results(number)).rows}
     assert rows["bob"].losses == 64 and rows["ada"].wins == 32 and rows["random"].wins == 64
@@ -295,8 +285,7 @@ def test_an_entry_can_be_withdrawn(store):
             "the other one came before"
         )
     assert [(entry.place, entry.name) for entry in store.entries(number)] == [(0, "random"), (1, "bob"), (2, "eve")]
-    while (job := store.next_job()) is not None:
-        store.record(job, Outcome(16, 8, 8, b""))
+    record_all(store, Outcome(16, 8, 8, b""))
     table = standings.table(store.entries(number), store.results(number))
     assert store.round(number).state == FINISHED and {row.games for row in table.rows} == {64}
     with Service(store) as service:
@@ -336,48 +325,36 @@ def test_whoever_fills_the_room_for_uploads_keeps_nobody_from_handing_in():
     assert "Too many uploads" in flight.refusal("cleo", SMALL_BYTES + 1)
 
 
+def half_an_upload(service, token):
+    """The connection of ada's upload, once the service has seen 100 bytes of 5,000."""
+    half = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
+    half.putrequest("POST", "/submit")
+    half.putheader("Authorization", f"token {token}")
+    half.putheader("Content-Length", "5000")
+    half.endheaders()
+    half.send(b"x" * 100)
+    until(lambda: service.application.settings["in_flight"].busy("ada"))
+    return half
+
+
 def test_an_upload_that_is_broken_off_is_over(store):
     open_round(store)
     token = store.issue_token("ada")
     with Service(store, per_minute=100) as service:
-        flight = service.application.settings["in_flight"]
-
-        def until(busy):
-            deadline = time.monotonic() + 300
-            while bool(flight.busy("ada")) is not busy:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-
-        flight.seconds = 1e6
-        half = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
-        half.putrequest("POST", "/submit")
-        half.putheader("Authorization", f"token {token}")
-        half.putheader("Content-Length", "5000")
-        half.endheaders()
-        half.send(b"x" * 100)
-        until(True)
-        half.close()
-        until(False)
+        service.application.settings["in_flight"].seconds = 1e6
+        half_an_upload(service, token).close()
+        until(lambda: not service.application.settings["in_flight"].busy("ada"))
 
 
 def test_one_upload_of_an_account_at_a_time(store):
     open_round(store)
     token = store.issue_token("ada")
     with Service(store, per_minute=100) as service:
-        half = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
-        half.putrequest("POST", "/submit")
-        half.putheader("Authorization", f"token {token}")
-        half.putheader("Content-Length", "5000")
-        half.endheaders()
-        half.send(b"x" * 100)
+        half = half_an_upload(service, token)
 
         def status():
             return Person(service.port).ask("POST", "/submit", policy_bytes(0), Authorization=f"token {token}")[0]
 
-        deadline = time.monotonic() + 300
-        while not service.application.settings["in_flight"].busy("ada"):  # until the service has seen the first one
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
         assert status() == 429
         half.send(b"x" * 4900)
         assert half.getresponse().status == 422 and status() == 200
@@ -540,8 +517,7 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
     number = open_round(store, blocks=1)
     send(store, number, "ada")
     store.close_round(number, rounds.anchors_of("ball", []))
-    while Referee(store).play_next():
-        pass
+    play_all(store)
     good = json.loads(gzip.decompress(store.match(1)[0].replay))
     path = tmp_path / "match.json"
     path.write_text(json.dumps(good))

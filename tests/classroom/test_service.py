@@ -22,7 +22,6 @@ from sqlalchemy import event
 
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.service import round_html, server
 from dshq_widget.classroom.service.server import application
 from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES
@@ -32,18 +31,22 @@ from dshq_widget.cli import main
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import limits
 from tests.harness.apart import TESTS
-from tests.harness.class_league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
+from tests.harness.class_league import (
+    HOSTILE,
+    Person,
+    Service,
+    open_round,
+    play_all,
+    policy,
+    policy_bytes,
+    record_all,
+    send,
+    serving,
+)
 from tests.harness.counts import times
 from tests.harness.recount import recount, results
 
 EVIL = "<script>alert(1)</script>\"'&"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(f"sqlite:///{tmp_path}/league.db")
-    yield store
-    store.close_connections()
 
 
 @pytest.fixture
@@ -255,9 +258,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
     assert (status, headers["Location"]) == (302, f"/round/{number}")
     assert teacher.ask("GET", "/match/1")[0] == 422
-    referee = Referee(store)
-    while referee.play_next():
-        pass
+    play_all(store)
     text = teacher.get(f"/round/{number}")
     found = store.round(number)
     assert found.state == FINISHED and found.secret in text and "<script>" not in text
@@ -343,8 +344,7 @@ def test_a_students_page_asks_the_database_as_often_for_many_rounds_as_for_one(s
         for version in range(3):
             store.submit(number, "ada", version, 1, f"{k} {version}", b"")
         store.close_round(number, rounds.anchors_of("ball", []))
-        while (job := store.next_job()) is not None:
-            store.record(job, Outcome(16, 0, 16, b""))
+        record_all(store, Outcome(16, 0, 16, b""))
         counts.append(statements())
     assert counts == counts[:1] * 4
 
@@ -383,8 +383,7 @@ def test_of_a_large_round_one_column_is_shown(service: Service, store: Store, mo
     for k in range(3):
         store.submit(number, f"s{k}", 1, 0, f"d{k}", b"")
     store.close_round(number, rounds.anchors_of("ball", []))
-    while (job := store.next_job()) is not None:
-        store.record(job, Outcome(16, 8, 8, b""))
+    record_all(store, Outcome(16, 8, 8, b""))
     student = Person(service.port).log_in(store.issue_token("s1"))
     assert student.get(f"/round/{number}").count('scope="col"') == 4
     monkeypatch.setattr(round_html, "WIDEST", 3)
@@ -490,9 +489,7 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int, sprung: P
     store.close_round(number, rounds.anchors_of("ball", []))
     listed = {entry.name: entry.digest for entry in store.entries(number) if not entry.anchor}
     assert listed == {name: digest for name, (_, digest) in taken.items()}
-    referee = Referee(store)
-    while referee.play_next():
-        pass
+    play_all(store)
     blocks, _ = recount(store, number)
     assert results(store, number) == blocks
 

@@ -23,12 +23,11 @@ from tests.harness.class_league import Person, Service, open_round, policy, poli
 from tests.harness.processes.faults import until
 
 
-def impatient(folder: Path) -> Store:
+@pytest.fixture
+def impatient(store: Store) -> None:
     """A store that waits a moment for another writer, not half a minute."""
-    store = Store(f"sqlite:///{folder}/league.db")
     event.listen(store.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout=20"))
     store.engine.dispose()
-    return store
 
 
 def held(folder: Path) -> sqlite3.Connection:
@@ -38,18 +37,14 @@ def held(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-def test_a_database_that_is_held_or_full_is_answered_with_a_sentence(tmp_path: Path, caplog):
-    store = impatient(tmp_path)
+def test_a_database_that_is_held_or_full_is_answered_with_a_sentence(store: Store, impatient, tmp_path: Path, caplog):
     number = open_round(store)
     tokens = {name: store.issue_token(name, name == "prof") for name in ("ada", "prof")}
     with Service(store) as service:
         teacher = Person(service.port).log_in(tokens["prof"])
         room = [1_000_000]
         event.listen(
-            store.engine,
-            "begin",
-            lambda db: db.exec_driver_sql(f"PRAGMA max_page_count = {room[0]}"),
-            insert=True,
+            store.engine, "begin", lambda db: db.exec_driver_sql(f"PRAGMA max_page_count = {room[0]}"), insert=True
         )
 
         def refused(cause: str) -> None:
@@ -74,7 +69,6 @@ def test_a_database_that_is_held_or_full_is_answered_with_a_sentence(tmp_path: P
         room[0] = 1_000_000
         assert teacher.fill_in("/teach/students", "/teach", names="bob")[0] == 200
         assert send(service, tokens["ada"], policy_bytes(0))[0] == 200 and store.received(number) == {"ada": 1}
-    store.close_connections()
 
 
 def send_away(store: Store) -> None:
@@ -87,30 +81,25 @@ def send_away(store: Store) -> None:
     store.engine.dispose()
 
 
-def test_a_database_that_is_away_is_said_on_every_page(tmp_path: Path):
+def test_a_database_that_is_away_is_said_on_every_page(store: Store, impatient):
     """Whoever asks is looked up in it, too."""
-    store = impatient(tmp_path)
     with Service(store) as service:
         ada = Person(service.port).log_in(store.issue_token("ada"))
         send_away(store)
         for path in ("/", "/student", "/round/1", "/login"):
             status, _, text = ada.ask("GET", path)
             assert status == 503 and "cannot use its database now" in text, path
-    store.close_connections()
 
 
-def test_another_error_of_a_page_is_said_without_the_database(tmp_path: Path, caplog):
-    store = impatient(tmp_path)
+def test_another_error_of_a_page_is_said_without_the_database(store: Store, impatient, caplog):
     with Service(store) as service:
         ada = Person(service.port).log_in(store.issue_token("ada"))
         send_away(store)
         status, _, text = ada.ask("GET", "/nowhere")
         assert status == 404 and "Page not found" in text and "Traceback" not in caplog.text
-    store.close_connections()
 
 
-def test_those_who_wait_for_another_program_leave_a_connection_to_those_who_read(tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_those_who_wait_for_another_program_leave_a_connection_to_those_who_read(store: Store):
     pool = store.engine.pool
     assert isinstance(pool, QueuePool)
     pool._timeout = 0.1  # of waiting for a connection
@@ -118,7 +107,6 @@ def test_those_who_wait_for_another_program_leave_a_connection_to_those_who_read
         for _ in range(32):  # as many threads as asyncio has at most, in the middle of something
             waiting.enter_context(store.engine.connect())
         assert store.whose("x") is None
-    store.close_connections()
 
 
 def test_a_problem_is_logged_once_as_long_as_it_lasts():
@@ -132,8 +120,7 @@ def test_a_problem_is_logged_once_as_long_as_it_lasts():
     assert all(once.new(f"{k}") for k in range(MOST)) and once.new("a"), "no more are remembered"
 
 
-def test_a_page_that_fails_at_each_request_is_logged_once(tmp_path: Path, caplog):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_a_page_that_fails_at_each_request_is_logged_once(store: Store, caplog):
     number = open_round(store)
     store.submit(number, "ada", 1, 1, "a1", b"")
     store.close_round(number, [Anchor("random", "random")])
@@ -143,7 +130,6 @@ def test_a_page_that_fails_at_each_request_is_logged_once(tmp_path: Path, caplog
         ada = Person(service.port).log_in(store.issue_token("ada"))
         assert [ada.ask("GET", f"/match/{store.results(number)[0].id}")[0] for _ in range(3)] == [500] * 3
     assert caplog.text.count("Traceback") == 1
-    store.close_connections()
 
 
 class Broken(Referee):
@@ -156,11 +142,10 @@ class Broken(Referee):
         raise LeagueError(f"block {job.block} of round {job.round.id} is broken")
 
 
-def test_a_block_that_fails_again_and_again_is_logged_once(tmp_path: Path, caplog, monkeypatch):
+def test_a_block_that_fails_again_and_again_is_logged_once(store: Store, caplog, monkeypatch):
     monkeypatch.setattr(referees, "RETRY_SECONDS", -1.0)
     monkeypatch.setattr(referees, "IDLE_SECONDS", 0.001)
     monkeypatch.setattr(referees, "Referee", Broken)
-    store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store, blocks=2)
     store.submit(number, "ada", 1, 1, "a1", b"")
     store.close_round(number, [Anchor("random", "random")])
@@ -171,7 +156,6 @@ def test_a_block_that_fails_again_and_again_is_logged_once(tmp_path: Path, caplo
     thread.stop()
     lines = [line for line in caplog.records if line.name == "dshq.league"]
     assert len(lines) == 2 and "Traceback" not in caplog.text
-    store.close_connections()
 
 
 def test_an_anchor_of_another_release_does_not_play_under_its_name(tmp_path: Path, monkeypatch):
@@ -197,9 +181,8 @@ def test_an_anchor_of_another_release_does_not_play_under_its_name(tmp_path: Pat
         store.close_connections()
 
 
-def test_a_match_of_other_rules_is_not_shown_as_a_wrong_one(tmp_path: Path):
+def test_a_match_of_other_rules_is_not_shown_as_a_wrong_one(store: Store):
     """The page would play it by the rules of this release, and say that its end is not the published one."""
-    store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store)
     store.submit(number, "ada", 1, 1, rounds.digest(policy(0)), policy_bytes(0))
     store.close_round(number, rounds.anchors_of("ball", []))
@@ -211,4 +194,3 @@ def test_a_match_of_other_rules_is_not_shown_as_a_wrong_one(tmp_path: Path):
         text = Person(service.port).log_in(store.issue_token("ada")).get(f"/match/{job.id}")
     assert "was played by other rules of ball (0000000000000000, now " in text and "match_replay.js" not in text
     assert "Save replay" in text
-    store.close_connections()

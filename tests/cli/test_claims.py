@@ -10,9 +10,8 @@ import pytest
 
 from dshq_widget.cli import main
 from dshq_widget.files.claims import Claim, ClaimError, claimed
-from dshq_widget.runtime.supervisor import Exit
 from dshq_widget.training.sweep import sweep
-from dshq_widget.training.trainer import Trainer
+from tests.harness.processes.stand import Standing
 
 HOLD = "import sys; from pathlib import Path; from dshq_widget.files.claims import claimed\n" + (
     "with claimed(Path(sys.argv[1])): print('held', flush=True); input()"
@@ -78,29 +77,9 @@ def test_a_sweep_that_another_process_fills_says_so(tmp_path):
         sweep("bandit", {"gamma": [0.9, 0.99]}, directory=tmp_path, updates=1, seeds=1)
 
 
-class Undone(Trainer):
-    """Starts no process, but what stands for one."""
-
-    def _start_processes(self, orders):
-        return Stand()
-
-
-class Stand:
-    """Stands for the processes of a run."""
-
-    replaceable = True
-
-    def send(self, message):
-        pass
-
-    def stop(self, seconds):
-        pass
-
-
 @pytest.mark.parametrize("begin", ["start", "next_update", "train_for", "load"])
 def test_a_second_trainer_into_one_folder_says_so_when_it_begins(tmp_path, begin):
-    ended = Exit(0, True, False, "", "", "")
-    with Undone("bandit", log_dir=tmp_path) as one, Undone("bandit", log_dir=tmp_path) as other:
+    with Standing("bandit", log_dir=tmp_path) as one, Standing("bandit", log_dir=tmp_path) as other:
         saved = other.save(tmp_path / "saved.dshq")
         more = {"load": [saved]}.get(begin, [])
         one.start()
@@ -108,14 +87,14 @@ def test_a_second_trainer_into_one_folder_says_so_when_it_begins(tmp_path, begin
             getattr(other, begin)(*more, **({"updates": 1} if begin == "train_for" else {}))
         assert other.status == "idle"
         one.stop()
-        one._on_exit(one._control.processes, ended)
+        one.stands[-1].ends()
         if begin != "train_for":
             getattr(other, begin)(*more)  # the first one has ended, though nobody closed it
     assert [name for name in os.listdir(tmp_path) if name.endswith(".lock")] == []
 
 
 def test_nobody_takes_a_folder_over_while_its_trainer_begins(tmp_path):
-    with Undone("bandit", log_dir=tmp_path) as one, Undone("bandit", log_dir=tmp_path) as other:
+    with Standing("bandit", log_dir=tmp_path) as one, Standing("bandit", log_dir=tmp_path) as other:
         one.claim()
         said = []
 
@@ -137,10 +116,10 @@ def test_nobody_takes_a_folder_over_while_its_trainer_begins(tmp_path):
 def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):
     (tmp_path / "log").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "log")  # as macOS's /tmp is one
-    with Undone("bandit", log_dir=tmp_path / "link") as one:
+    with Standing("bandit", log_dir=tmp_path / "link") as one:
         one.load(one.save(tmp_path / "link" / "saved.dshq"))
         assert one._files.to_resume() == str(tmp_path / "log" / "loaded.dshq")
-        with Undone("bandit", log_dir=tmp_path / "link") as other:
+        with Standing("bandit", log_dir=tmp_path / "link") as other:
             other.claim()
         one.start()
         assert one._files.to_resume() is None
@@ -158,7 +137,7 @@ def test_a_trainer_does_not_write_where_nobody_can_tell_who_else_does(tmp_path, 
     """For want of a lock two runs would write over each other's policy."""
     make = {"link": lambda path: path.symlink_to(tmp_path), "folder": os.mkdir, "pipe": os.mkfifo}[kind]
     make(tmp_path / ".autosave.dshq.lock")
-    with Undone("bandit", log_dir=tmp_path) as trainer:
+    with Standing("bandit", log_dir=tmp_path) as trainer:
         with pytest.raises(ClaimError, match="remove it if none does, or choose another place"):
             trainer.start()
         assert trainer.status == "idle"

@@ -64,15 +64,6 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
         assert doctor_gpu._kernels().startswith(said) and bool(doctor_gpu._kernels()) == bool(said)
 
 
-def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
-    nvidia(0, "NVIDIA H200, 143771 MiB\n")
-    monkeypatch.setattr(doctor_gpu, "_kernels", lambda: "")
-    monkeypatch.setattr(doctor_gpu, "version", lambda package: "2.13.0")
-    advice = doctor_gpu.gpu()[2]
-    assert advice.count("never") == len(doctor_gpu.UNPROVEN) == 7
-    assert all(word in advice for word in ("simulator", "interpreter", "graphs", "Frames", "NCCL"))
-
-
 def test_it_says_that_the_machine_is_ready_or_what_to_do_first(monkeypatch, capsys):
     well, ill = ("a", True, "1", "Nice to have."), ("b", False, "none", "Install it.")
     for found, said in (([well], "ready"), ([well, ill], "first: b: Install it.")):

@@ -7,20 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 
 from dshq_widget.cli import interrupts
 from dshq_widget.policy import checkpoint
-from tests.harness.bars import recorded
+from tests.harness.processes.faults import Started
 
 PATIENCE = 120.0  # seconds, for a machine that never compiled anything
-BAR_SECONDS = 2.0  # for the end of an interrupted training
-MARK = "DSHQ_TEST_RUN"
 SOON = ["--workers", 0, "--num-envs", 64, "--rollout-length", 8, "--minibatch-size", 256, "--autosave-seconds", 0.3]
 SOON += ["--pace", 50_000]
 """Updates and files that come soon and take little, after a start that measures nothing."""
@@ -33,18 +29,7 @@ class Ended:
     status: int
     said: str
     result: dict | None
-    left: list[psutil.Process]
-
-
-def living(mark: str) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+    left: set[int]
 
 
 def begun(process: subprocess.Popen) -> bool:
@@ -53,19 +38,10 @@ def begun(process: subprocess.Popen) -> bool:
 
 
 def interrupted(number: int, *arguments, after: float | None = None, once: Path | None = None, group=False) -> Ended:
-    """Run `dshq train`, send it a signal `after` so many seconds from when it has begun or `once` a file is there, and
-    wait for the end.
-    """
-    mark = uuid.uuid4().hex
-    command = [sys.executable, "-m", "dshq_widget.cli", "train", *map(str, arguments), "--json"]
-    run = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, MARK: mark},
-        start_new_session=True,
-    )
+    """Run `dshq train`, send it a signal `after` so many seconds or `once` a file is there, and wait."""
+    command = ("-m", "dshq_widget.cli", "train", *map(str, arguments), "--json")
+    started = Started(*command, stderr=subprocess.PIPE)
+    run, family = started.process, started.family
     deadline = time.monotonic() + PATIENCE
     if once is not None:
         while (
@@ -81,20 +57,19 @@ def interrupted(number: int, *arguments, after: float | None = None, once: Path 
         time.sleep(0.01)
     time.sleep(after or 0.0)
     (os.killpg if group else os.kill)(run.pid, number)
-    with recorded("interrupted_training_ends", BAR_SECONDS):
-        out, err = run.communicate(timeout=PATIENCE)
+    out, err = run.communicate(timeout=PATIENCE)
     lines = [line for line in out.splitlines() if line.startswith("{")]
     enough = time.monotonic() + PATIENCE
-    while living(mark) and time.monotonic() < enough:
+    while family.members() and time.monotonic() < enough:
         time.sleep(0.05)
-    return Ended(run.returncode, err, json.loads(lines[-1]) if lines else None, living(mark))
+    return Ended(run.returncode, err, json.loads(lines[-1]) if lines else None, family.members())
 
 
 def check(end: Ended, number: int, out: Path) -> None:
     """Status, no process left, and the truth about what was kept."""
     early = (-number,)  # before the command watches for signals, the system ends it
     assert end.status in (128 + number, *early), end.said
-    assert end.left == [], (end.left, end.said)
+    assert not end.left, (end.left, end.said)
     assert "Traceback" not in end.said or end.status in early, end.said
     if out.exists():
         assert f"is kept in {out}" in end.said and end.result and end.result["out"] == str(out)
@@ -205,7 +180,7 @@ def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
     log_dir = tmp_path / "logs"
     arguments = ["ball", "--seconds", 600, *SOON, "--log-dir", log_dir]
     end = interrupted(signal.SIGINT, *arguments, once=log_dir / "autosave.dshq", after=0.2)
-    assert end.status == 130 and end.left == []
+    assert end.status == 130 and not end.left
     assert checkpoint.load(log_dir / "autosave.dshq").version == end.result["version"] > 0
     assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said
 
@@ -215,7 +190,7 @@ def test_without_any_place_the_policy_goes_to_a_temporary_file(tmp_path, monkeyp
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1]
     end = interrupted(signal.SIGINT, *arguments, once=tmp_path / "dshq-run-*" / "autosave.dshq", after=0.3)
-    assert end.status == 130 and end.left == [], end.said
+    assert end.status == 130 and not end.left, end.said
     kept = next(tmp_path.glob("dshq-ball-*/*.dshq"))
     assert f"stopped by Ctrl-C; version {checkpoint.load(kept).version} is kept in {kept}" in end.said
     assert [path.name for path in tmp_path.iterdir()] == [kept.parent.name], "the run's own folder is removed"
@@ -248,7 +223,7 @@ def test_it_ends_while_the_champion_is_compared(tmp_path, after):
     arguments = ["ball", "--updates", 3, "--autosave-seconds", 3600, "--out", out]
     end = interrupted(signal.SIGINT, *arguments, once=out, after=after)
     assert end.status in (0, 130, -signal.SIGINT), "the last one where all was done and Python itself was ending"
-    assert end.left == []
+    assert not end.left
     chosen = ((end.result or {}).get("saved") or {}).get("version", 3)  # where the comparison was done by then
     assert checkpoint.load(out).version in (3, chosen)
 

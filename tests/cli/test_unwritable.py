@@ -23,9 +23,7 @@ PATIENCE = 300.0  # seconds
 
 @contextlib.contextmanager
 def full(folder, nbytes=32_768):
-    """`folder` holds at most so many bytes: a small file system where this user may mount one, else a limit on the size
-    of every file.
-    """
+    """`folder` holds so many bytes at most: a small file system, else a limit on the size of every file."""
     size = f"size={nbytes}"
     if subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", folder], capture_output=True).returncode == 0:
         try:

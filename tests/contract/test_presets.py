@@ -25,11 +25,6 @@ def test_every_preset_is_valid_for_every_drill(preset, drill):
         assert changed <= set(presets.KEYS), "where and how much is computed, never what is learned"
 
 
-@pytest.mark.parametrize("preset", presets.PRESETS.values(), ids=lambda preset: preset.label)
-def test_every_preset_says_what_it_is_for(preset):
-    assert preset.label and preset.help.endswith(".") and len(preset.help) < 120
-
-
 def test_keywords_stand_above_a_preset_and_a_preset_above_the_drill():
     with Trainer("cartpole", preset="classroom", num_steps=16, workers=2) as t:
         assert (t.config.num_envs, t.config.rollout_length, t.config.workers, t.config.device) == (256, 16, 2, "cpu")

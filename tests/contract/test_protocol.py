@@ -40,9 +40,3 @@ def test_a_message_is_its_class():
     assert messages.PolicyFile("a.dshq", "", 0).to_json([b"x"])["buffers"] == [b"x"]
     assert protocol.MESSAGES["page_to_kernel"]["START_TRAINING"] == (messages.ANY_SETTINGS,)
     assert protocol.MESSAGES["kernel_to_page"]["LOG"] == ("level", "text")
-
-
-def test_the_page_has_a_type_of_every_message():
-    written = tables.messages_ts()
-    for kind in (*protocol.FROM_PAGE, *protocol.TO_PAGE):
-        assert f'  type: "{kind.kind()}";' in written and f"  | {kind.__name__}" in written

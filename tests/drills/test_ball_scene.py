@@ -18,9 +18,7 @@ def game():
 
 
 def faces(game, **fields):
-    """The shapes of both players' eyes, pupils and arcs, each `[player, eye, number]`, with the players side by side
-    and heading along x.
-    """
+    """The shapes of both players' eyes, pupils and arcs, `[player, eye, number]`, heading along x."""
     state = game.new(1)
     state["p_cos"], state["p_sin"] = 1, 0
     state["p_px"] = np.array([[-1.0], [1.0]])

@@ -53,12 +53,6 @@ def test_a_drill_suggests_settings_and_a_user_has_the_last_word():
         assert other.algorithm_settings == SpoSettings().to_json()
 
 
-def test_registry_holds_classes_under_their_names():
-    for name, drill in drills.items():
-        assert issubclass(drill, Drill) and drill.name == name
-        assert get(name) is drill
-
-
 def test_two_sides_are_mirrored_and_known_by_their_script():
     for drill in drills.values():
         assert drill.mirrored == (drill.sides == 2)

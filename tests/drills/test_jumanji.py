@@ -1,5 +1,4 @@
-"""Snake, Maze and Bin Pack step for step against Jumanji's own (Bonnet et al., 2023), where it is installed: it brings
-JAX, which is large, so that nothing of the package asks for it."""
+"""Snake, Maze and Bin Pack step for step against Jumanji's own (Bonnet et al., 2023), where it is installed."""
 
 import numpy as np
 import pytest

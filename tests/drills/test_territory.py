@@ -7,17 +7,7 @@ import pytest
 
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.territory import Territory
-from dshq_widget.drills.territory_units import (
-    CHUNKS,
-    COMBAT,
-    ENERGY,
-    FLEE,
-    MINE,
-    OUT,
-    SLOTS,
-    SPOTS,
-    WINDOW,
-)
+from dshq_widget.drills.territory_units import CHUNKS, COMBAT, ENERGY, FLEE, MINE, OUT, SLOTS, SPOTS, WINDOW
 from dshq_widget.training.trainer import Trainer
 
 SPEC = compile_drill(Territory).spec
@@ -79,9 +69,6 @@ def moments(game, decisions, seed=3, tiles=4, who=("random", "raider", "hunter")
         game.reset(state, state["ticks"] >= SPEC.time_limit)
 
 
-# -- an episode's begin
-
-
 def test_spots_are_eight_cells_in_clusters_away_from_the_hive(game):
     state = game.new(64, 1)
     x, y = (state[f"spot_{axis}"].transpose(0, 2, 1).reshape(-1, SPOTS) for axis in "xy")
@@ -97,20 +84,6 @@ def test_spots_are_eight_cells_in_clusters_away_from_the_hive(game):
             np.take_along_axis(middle_y, (k % clusters)[:, None], 1),
         )
         assert (np.hypot(x[:, k] - own[0][:, 0], y[:, k] - own[1][:, 0]) <= 2).all()
-
-
-def test_same_seed_same_game_and_a_snapshot_continues_it(game):
-    runs = [game.words(list(moments(game, 50))[-1]).copy() for _ in range(2)]
-    assert np.array_equal(*runs)
-    state = game.new(1, 9)
-    decide(game, state, CHUNKS + 210)
-    kept = state.copy()
-    for copy in (state, kept):
-        decide(game, copy, 2 * CHUNKS + 150)
-    assert np.array_equal(game.words(state), game.words(kept))
-
-
-# -- bookkeeping
 
 
 def test_nobody_is_lost_and_every_unit_is_accounted_for(game):
@@ -144,9 +117,6 @@ def test_no_parasite_is_ever_lost_for_want_of_a_slot(game):
     assert 20 <= most <= SLOTS
 
 
-# -- spawning and the mask
-
-
 def test_mask_allows_what_the_queen_can_pay_for(game, quiet):
     for energy, kinds in ((14.9, ()), (15, (ENERGY,)), (24.9, (ENERGY,)), (25, (ENERGY, COMBAT))):
         quiet["queen_energy"] = energy
@@ -177,9 +147,6 @@ def test_what_became_of_a_spawn(game, quiet):
     assert (quiet["spawn_slot"] >= 0).all() and (quiet["spawn_survived"] == 0).all(), "right on the protectors"
     decide(game, quiet, CHUNKS + 19)
     assert (quiet["spawn_survived"] != 0).all()
-
-
-# -- parasites
 
 
 def test_energy_parasite_drains_frightens_and_dies_of_age(game, quiet):
@@ -234,9 +201,6 @@ def test_fights_end_by_chance_as_often_as_the_rules_say(game):
     assert (state["worker_alive"][dead] != 0).all(), "back after 60 ticks"
 
 
-# -- what the queen sees
-
-
 def features(game, state):
     return game.observe(state)[0, 0, :, 0]
 
@@ -281,9 +245,6 @@ def test_features_stay_between_0_and_1(game):
         assert (seen >= 0).all() and (seen <= 1).all()
 
 
-# -- what she is paid
-
-
 def test_reward_of_each_part(game, quiet):
     assert terms(game, quiet)["stagnant"] == pytest.approx(-0.1), "nothing changed"
     quiet["worker_spot"][:, 4:] = 1
@@ -320,9 +281,6 @@ def test_location_counts_only_with_a_spawn(game, quiet):
     quiet["worker_alive"], quiet["queen_energy"] = 0, 50
     decide(game, quiet, CHUNKS + 20 * 9 + 15, ticks=0)
     assert terms(game, quiet)["location"] == pytest.approx(-0.3 * 5 / 26.87006, rel=1e-5)
-
-
-# -- learning
 
 
 def test_ppo_takes_some_updates():

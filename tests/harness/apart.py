@@ -26,19 +26,14 @@ class BrowserApart(LoadScopeScheduling):
         return "browser" if BROWSER in path.parents or path == HUBS else file
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """A process may have died before it is sent more work, and before its death is reported. The work then stays
-        listed as its own until `remove_node` hands it on; pytest-xdist 3.8 would end the whole run. The same where a
-        process that takes a dead one's place has not said yet which tests it found: it is asked again when it has.
-        """
+        """A process may die before it is sent more work, or not have collected yet: pytest-xdist 3.8 would end all."""
         if node not in self.registered_collections:
             return
         with contextlib.suppress(OSError):
             super()._assign_work_unit(node)
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """A test during which its process died has failed, and is not tried again: pytest-xdist 3.8 would, up to eight
-        times.
-        """
+        """A test whose process died has failed and is not tried again: pytest-xdist 3.8 would, eight times."""
         work = self.assigned_work.pop(node)
         died = next((test for tests in work.values() for test, done in tests.items() if not done), None)
         if died is not None:

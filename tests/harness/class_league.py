@@ -12,9 +12,11 @@ import urllib.parse
 
 import numpy as np
 
+from dshq_widget.classroom.block_player import BlockPlayer
+from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.rounds import drill_of
 from dshq_widget.classroom.service.server import application, listen
-from dshq_widget.classroom.store import Store
+from dshq_widget.classroom.store import Outcome, Store
 from dshq_widget.policy import checkpoint
 
 HOSTILE = (b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\xff" * 8 + b"{}", bytes(100_000))
@@ -32,6 +34,19 @@ def policy(seed: int, drill: str = "ball", hidden: int = 4, version: int = 1) ->
 def policy_bytes(seed: int, **how) -> bytes:
     """The same as a `.dshq` file."""
     return checkpoint.encode(policy(seed, **how))
+
+
+def play_all(store: Store, *player: BlockPlayer) -> None:
+    """Play what is closed to its end, with another player of blocks if one is given."""
+    referee = Referee(store, *player)
+    while referee.play_next():
+        pass
+
+
+def record_all(store: Store, outcome: Outcome) -> None:
+    """The same without a game: every block ends so."""
+    while (job := store.next_job()) is not None:
+        store.record(job, outcome)
 
 
 def open_round(store: Store, drill: str = "ball", anchors=("random",), blocks: int = 1, publish: bool = True) -> int:

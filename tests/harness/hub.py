@@ -8,9 +8,19 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from dshq_widget.classroom.hub.demo import Hub
+import pytest
+
+from dshq_widget.classroom.hub.demo import Hub, HubError, proxy_command
 
 SECONDS = 180
+
+
+def proxy_or_skip() -> None:
+    """Skip where the hub's proxy is not installed."""
+    try:
+        proxy_command()
+    except HubError as missing:
+        pytest.skip(str(missing))
 
 
 def ask(url: str, token: str, method: str = "GET", body: dict | None = None) -> Any:

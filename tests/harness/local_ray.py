@@ -1,7 +1,4 @@
-"""What the cluster's code uses of Ray, in this process and in turn: a call is played when somebody takes its result.
-`failing` makes a node's players die, `machines` are the cluster's nodes; without `instant` nothing is ready at once,
-and what a node in `late` does is there after so many waits.
-"""
+"""What the cluster's code uses of Ray, in this process and in turn."""
 
 from __future__ import annotations
 

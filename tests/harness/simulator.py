@@ -1,21 +1,14 @@
-"""Numba's simulator of a GPU without its own waiting: `simulated` runs code in a process that has it.
-
-Numba starts a thread of Python for each thread of a block, and asks in a loop whether they have ended: most of what a
-simulated kernel costs. Here they run one after another, or wait for one another where the kernel has them do so.
-"""
+"""Numba's simulator of a GPU without its own waiting: `simulated` runs code in a process that has it."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tests.harness.apart import TESTS
+from tests.harness.scripts import printed
 
 PATIENCE = 600.0
 BEGIN = "from tests.harness import simulator\nsimulator.in_turn()\n"
@@ -52,13 +45,4 @@ def in_turn() -> None:
 
 def simulated(code: str, *arguments: object) -> str:
     """What `code` prints in a process with the simulator. Fails where it fails."""
-    run = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", BEGIN + code, *map(str, arguments)],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        cwd=TESTS.parent,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
+    return printed(BEGIN + code, *arguments, flags=("-W", "error::RuntimeWarning"), NUMBA_ENABLE_CUDASIM="1")

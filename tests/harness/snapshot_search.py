@@ -1,6 +1,4 @@
-"""Search by particles in plain numpy on `Snapshots`: the reference for the compiled one, and the one to read
-(docs/explain/search.md). For drills of one side.
-"""
+"""Search by particles in plain numpy on `Snapshots`, for drills of one side (docs/explain/search.md)."""
 
 from __future__ import annotations
 
@@ -80,14 +78,7 @@ def search(
     gae_lambda: float = 1.0,
     greedy: bool = False,
 ) -> Found:
-    """Search from the saved state `state`, which stays as it is. Every state that the search saves is released, also
-    if it fails. Arguments as in `dshq_kernels.search.searcher.how`. Raises LookupError for an unknown state,
-    MemoryError if `kept` has no room for 2 K states, ValueError for a policy with a memory.
-    """
-    if hasattr(policy, "forget"):
-        raise ValueError(
-            "a policy with a memory cannot search, because its memory would have to be copied: use another"
-        )
+    """Search from `state`, which stays as it is; every state that is saved is released, also if it fails."""
     particles_ids = np.empty(0, np.int64)
 
     def renew(ids: NDArray[Any]) -> NDArray[Any]:

@@ -1,8 +1,4 @@
-"""Streams of CUDA without CUDA: work runs at once, but what may run at the same time on a GPU is a race, and raises.
-
-Each stream has a vector clock; events and waits carry it on. Watched memory remembers who wrote it last and who has
-read it since (FastTrack: Flanagan and Freund, 2009). Torch's own detector (torch.cuda._sanitizer) needs a GPU.
-"""
+"""Streams of CUDA without CUDA: work runs at once, but what may run at the same time on a GPU is a race, and raises."""
 
 from __future__ import annotations
 

@@ -40,9 +40,7 @@ def bundled(source: str, form: str = "iife") -> str:
 
 
 def run(source: str, given: Any, *flags: str) -> Any:
-    """`main(given)` of a TypeScript module in Node (with these `flags`), as plain JSON: typed arrays as lists, bigints
-    as text.
-    """
+    """`main(given)` of a TypeScript module in Node, as plain JSON: typed arrays as lists, bigints as text."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.cjs"  # too long for an argument
         script.write_text(bundled(source) + MAIN)

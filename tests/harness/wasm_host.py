@@ -159,9 +159,7 @@ class Host:
         numbers: dict[str, float],
         times: int = 1,
     ) -> dict[str, int]:
-        """`learn` on one thread; `state` f32 `[1, 3, n]`; `numbers`: the fields that are no addresses and no sizes. The
-        addresses of what it writes.
-        """
+        """`learn` on one thread; `numbers` are the fields that are no addresses. The addresses of what it writes."""
         written = {
             "state": self.put(state),
             "gradients": self.room(2 * (state.shape[2] + 16)),

@@ -2,11 +2,11 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
+
+from tests.harness.scripts import printed
 
 KERNELS = """
 from typing import NamedTuple
@@ -75,7 +75,6 @@ def test_constants_addresses_and_numbers_are_one_kind(tmp_path):
 
 @pytest.mark.slow  # numba's whole work on the page's learner
 def test_each_kernel_of_the_pages_learner():
-    done = subprocess.run([sys.executable, "-c", PAGE], capture_output=True, text=True, check=True, timeout=900)
-    counts = Counter(name for name in json.loads(done.stdout) if name.startswith("dshq_kernels."))
+    counts = Counter(name for name in json.loads(printed(PAGE)) if name.startswith("dshq_kernels."))
     assert counts["dshq_kernels.network.gradient.add_gradient"] == 1
     assert {name: count for name, count in counts.items() if count > 1} == {}

@@ -71,63 +71,67 @@ def test_copies_and_mistakes_in_the_simulator():
     assert "the rules of 'cartpole': this is nested too deeply for CUDA" in said
 
 
-@pytest.mark.parametrize("name", [pytest.param("ball", marks=pytest.mark.slow), "cartpole"])
-def test_machine_code_neither_fuses_nor_spills(name, monkeypatch):
-    """Compiled for a GPU that need not be there: no fused multiply-add, and the state stays in registers."""
-    from numba import float32, int32, int64, uint8, uint32, void
+@pytest.fixture
+def compiled_for_a_gpu(monkeypatch):
+    """The PTX of a kernel, by a signature, for a GPU that need not be there."""
     from numba.cuda import dispatcher
     from numba.cuda.compiler import compile_ptx
     from numba.cuda.cudadrv.error import NvvmSupportError
+
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+
+    def ptx(kernel, signature):
+        try:
+            return compile_ptx(kernel.py_func, signature, cc=(9, 0))[0]
+        except NvvmSupportError as error:
+            pytest.skip(f"NVIDIA's compiler library is not installed: {error}")
+
+    return ptx
+
+
+@pytest.mark.parametrize("name", [pytest.param("ball", marks=pytest.mark.slow), "cartpole"])
+def test_machine_code_neither_fuses_nor_spills(name, compiled_for_a_gpu):
+    """Compiled for a GPU that need not be there: no fused multiply-add, and the state stays in registers."""
+    from numba import float32, int32, int64, uint8, uint32, void
 
     from dshq_kernels.backends.generated import load_module
 
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     module = load_module(compile_drill(drills[name]).devices["cuda"])
     state, plane, cube, words = uint32[:, ::1], float32[:, ::1], float32[:, :, ::1], int32[:, ::1]
-    try:
-        for kernel, signature in (
-            (module.tick, void(state, int64)),
-            (module.turn, void(state, int64, cube, words)),
-            (module.renew, void(state, uint8[::1], words, plane, cube)),
-        ):
-            ptx, _ = compile_ptx(kernel.py_func, signature, cc=(9, 0))
-            assert "mul.rn.f32" in ptx and "fma." not in ptx and "__local_depot" not in ptx, kernel.py_func.__name__
-    except NvvmSupportError as error:
-        pytest.skip(f"NVIDIA's compiler library is not installed: {error}")
+    for kernel, signature in (
+        (module.tick, void(state, int64)),
+        (module.turn, void(state, int64, cube, words)),
+        (module.renew, void(state, uint8[::1], words, plane, cube)),
+    ):
+        ptx = compiled_for_a_gpu(kernel, signature)
+        assert "mul.rn.f32" in ptx and "fma." not in ptx and "__local_depot" not in ptx, kernel.py_func.__name__
 
 
-def test_kernels_beside_the_rules_compile(monkeypatch):
+def test_kernels_beside_the_rules_compile(compiled_for_a_gpu):
     """Those that the simulator runs as Python: numba's compiler takes less than Python does."""
     from numba import float32, float64, int32, int64, types, uint8, uint32, void
-    from numba.cuda import dispatcher
-    from numba.cuda.compiler import compile_ptx
-    from numba.cuda.cudadrv.error import NvvmSupportError
 
     from dshq_kernels.backends import threads
     from dshq_kernels.play import gae_cuda, raster_cuda, settle_cuda
     from dshq_widget.cli.bench_cuda import chains
 
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     line, plane, cube, bits = float32[::1], float32[:, ::1], float32[:, :, ::1], uint8[:, ::1]
     block, frames = types.Array(uint8, 3, "C"), types.Array(uint8, 4, "C")
     state, words = uint32[:, ::1], int32[:, ::1]
     read = cube, words, int32[::1], line, uint8[::1], line, words
     updated = cube, cube, line, words, float64[:, ::1], int64[::1]
     written = plane, bits, bits, int64[:, ::1], uint8[::1], words
-    try:
-        for kernel, signature in (
-            (gae_cuda.gae_kernel, void(plane, plane, line, plane, bits, bits, line, plane, plane)),
-            (raster_cuda.draw_all, void(cube, int32[::1], uint8[::1], line, frames)),
-            (settle_cuda.settle, void(int64, int64, int64, int64, *read, *updated, *written)),
-            (settle_cuda.put, void(state, uint8[::1], line, line, state)),
-            (threads.allow_some, void(block)),
-            (threads.pick, void(int32[:, ::1], block)),
-            (chains, void(line, int64)),
-        ):
-            ptx, _ = compile_ptx(kernel.py_func, signature, cc=(9, 0))
-            assert "__local_depot" not in ptx, kernel.py_func.__name__
-    except NvvmSupportError as error:
-        pytest.skip(f"NVIDIA's compiler library is not installed: {error}")
+    for kernel, signature in (
+        (gae_cuda.gae_kernel, void(plane, plane, line, plane, bits, bits, line, plane, plane)),
+        (raster_cuda.draw_all, void(cube, int32[::1], uint8[::1], line, frames)),
+        (settle_cuda.settle, void(int64, int64, int64, int64, *read, *updated, *written)),
+        (settle_cuda.put, void(state, uint8[::1], line, line, state)),
+        (threads.allow_some, void(block)),
+        (threads.pick, void(int32[:, ::1], block)),
+        (chains, void(line, int64)),
+    ):
+        ptx = compiled_for_a_gpu(kernel, signature)
+        assert "__local_depot" not in ptx, kernel.py_func.__name__
 
 
 def test_without_a_gpu_there_is_one_sentence():

@@ -73,20 +73,9 @@ def test_lanes_equal_arrays(case):
     stored[:, 0] = values
     advantages, returns = aligned((40, 2, 16)), aligned((40, 2, 16))
     rewards, last_values = np.ascontiguousarray(rewards), np.ascontiguousarray(last_values)
-    gae_lanes(
-        40,
-        rewards.ctypes.data,
-        over.ctypes.data,
-        final.ctypes.data,
-        64,
-        stored.ctypes.data,
-        advantages.ctypes.data,
-        returns.ctypes.data,
-        128,
-        last_values.ctypes.data,
-        GAMMA,
-        LAMBDA,
-    )
+    given = [array.ctypes.data for array in (rewards, over, final)]
+    places = [array.ctypes.data for array in (stored, advantages, returns)]
+    gae_lanes(40, *given, 64, *places, 128, last_values.ctypes.data, GAMMA, LAMBDA)
     expected, expected_returns = gae(*case, GAMMA, LAMBDA)
     assert np.allclose(advantages[:, 0], expected, atol=1e-5)
     assert np.allclose(returns[:, 0], expected_returns, atol=1e-5)

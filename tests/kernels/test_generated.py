@@ -1,9 +1,6 @@
 """Generated modules: compiled where they are wanted, or come with the package as machine code."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +8,7 @@ import pytest
 
 from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.kept import SOURCES
+from tests.harness.scripts import printed
 from tools import machine_code
 
 HEADER = "from numba import cfunc, njit\nfrom numba.core import types\nTWO = types.int64(types.int64)\n"
@@ -36,15 +34,7 @@ def child(folder: Path, cache: str, machine: str = "", **environment: str) -> li
     """Load SOURCE in a process with caches of its own: results, hits of the cache, and the module's file."""
     (folder / "source.py").write_text(SOURCE)
     caches = {"DSHQ_CACHE_DIR": str(folder / cache), "NUMBA_CACHE_DIR": str(folder / cache / "numba")}
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder / "source.py"), machine],
-        env=os.environ | caches | environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(printed(CHILD, folder / "source.py", machine, **caches, **environment))
 
 
 EXPECTED = [[2 * 3 ** (k + 1) + (3 ** (k + 1) - 1) // 2 for k in range(7)]]

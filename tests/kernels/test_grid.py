@@ -10,12 +10,10 @@ import pytest
 from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import OUTSIDE, Grid, is_network, look_ahead, parse, shapes, written
 from dshq_kernels.play.rollout import Samples
-from dshq_kernels.simd.vector import aligned
-from dshq_widget.algorithms.ppo.learners import learners
-from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
+from tests.harness.networks import rows_over_lanes, slopes_of_both
 
 GRID = Grid(rows=3, columns=5, planes=2, maps=3, sweeps=4)
 LAYERS = (GRID.inputs + 2, *written(GRID), 8, 5)
@@ -77,29 +75,14 @@ def test_a_policy_looks_ahead_as_described_in_numpy_and_on_lanes():
     np.testing.assert_allclose(np.c_[logits, values], hidden @ parts[2][0] + parts[2][1], rtol=1e-4, atol=1e-5)
 
     plan = mlp.make_plan(LAYERS)
-    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
-    assert np.array_equal(mlp.unpack(plan, params), weights)
-    lanes = aligned((2, LAYERS[0], 16))
-    lanes[:] = obs.reshape(2, 16, -1).transpose(0, 2, 1)
-    out = mlp.forward_lanes(
-        plan,
-        mlp.ACTIVATIONS["relu"],
-        params.ctypes.data,
-        lanes[0].ctypes.data,
-        lanes[1].ctypes.data,
-        0,
-        0,
-        mlp.NO_MEMORY,
-        scratch.ctypes.data,
-    )
-    begin = (out - scratch.ctypes.data) // 4
-    found = scratch[begin : begin + 5 * 32].reshape(5, 2, 16).transpose(1, 2, 0).reshape(32, 5)
+    assert np.array_equal(mlp.unpack(plan, mlp.pack(plan, weights)), weights)
+    found = rows_over_lanes(LAYERS, "relu", weights, obs)
     np.testing.assert_allclose(found, np.c_[logits, values], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("layers", [LAYERS, (GRID.inputs, *written(GRID), 5), (47, *written(GRID), 40, 24, 70)])
 def test_the_gradient_is_torchs(layers):
-    """Nine units, so that a part of a chunk is left over; torch's comes from the definition by autograd."""
+    """Nine units, so that a part of a chunk is left over."""
     rng = np.random.default_rng(2)
     spec = PolicySpec(layers, "tanh")
     samples = Samples.new(9, layers[0])
@@ -108,11 +91,7 @@ def test_the_gradient_is_torchs(layers):
     samples.log_prob[:] = -np.log(spec.n_actions)
     samples.value[:], samples.advantage[:], samples.returns[:] = rng.standard_normal((3, 9, 16))
     weights = spec.initial(rng) + rng.normal(0, 0.1, spec.floats).astype(np.float32)
-    slopes = []
-    for name in ("fused", "torch"):
-        learner = learners[name](spec, seed=0, threads=1)
-        learner.load(weights)
-        slopes.append(learner.gradient(samples, np.arange(9), Hyper())[0])
+    slopes = slopes_of_both(spec, samples, weights)
     at = shapes(layers)[0][0] * shapes(layers)[0][1] + shapes(layers)[0][1]
     assert np.abs(slopes[1][:at]).max() > 1e-4
     np.testing.assert_allclose(slopes[0], slopes[1], rtol=2e-3, atol=2e-5)

@@ -78,17 +78,11 @@ Child = Callable[..., tuple[list[int], list[str], Path]]
 
 @pytest.fixture(scope="module")
 def child() -> Iterator[Child]:
-    """Calls `caller(1)` and `alone(1)` of a copy in a process that knows numba and nothing of the package, under
-    another version of numba if one is named: results, what was compiled, the caller's folder.
-    """
+    """Calls `caller(1)` and `alone(1)` of a copy: results, what was compiled, the caller's folder."""
     kept_out = ("PYTHONPATH", "NUMBA_CACHE_DIR")
     environment = {name: value for name, value in os.environ.items() if name not in kept_out}
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", FORKS],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-P", "-c", FORKS], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as forks:
         assert forks.stdin and forks.stdout
         ask_for, answers = forks.stdin, forks.stdout

@@ -72,16 +72,8 @@ def test_forward(game, relaxed):
 
 
 def games_of(drill, layers):
-    return Rollouts(
-        drill.game(),
-        drill.spec,
-        layers,
-        1,
-        games=96,
-        length=24,
-        shares={"self": 0.5, "chaser": 0.25, "random": 0.25},
-        seed=3,
-    )
+    how = {"games": 96, "length": 24, "shares": {"self": 0.5, "chaser": 0.25, "random": 0.25}, "seed": 3}
+    return Rollouts(drill.game(), drill.spec, layers, 1, **how)
 
 
 @BUILDS

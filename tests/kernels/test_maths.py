@@ -11,18 +11,8 @@ from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 class Maths(Drill):
     name = "maths"
-    state = {
-        "x": "f32",
-        "y": "f32",
-        "sin": "f32",
-        "cos": "f32",
-        "atan2": "f32",
-        "exp": "f32",
-        "drawn": "f32",
-        "die": "i32",
-        "bits": "u32",
-        "np_sign": "f32",
-    }
+    state = dict.fromkeys(("x", "y", "sin", "cos", "atan2", "exp", "drawn"), "f32")
+    state |= {"die": "i32", "bits": "u32", "np_sign": "f32"}
     actions = (Choice("a", ("b",)),)
     observations = (Observation("x"),)
 

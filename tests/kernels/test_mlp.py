@@ -11,6 +11,7 @@ from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.elementary import exp, log
 from dshq_kernels.simd.vector import aligned, load, store
 from dshq_widget.policy.network import PolicySpec
+from tests.harness.networks import over_lanes
 
 SHAPES = [(28, 64, 64, 31), (4, 8, 3), (5, 24, 40, 16, 7), (33, 128, 2), (3, 4)]
 
@@ -33,17 +34,6 @@ def forward(layers, activation, weights, x):
         if k < len(parts) - 1:
             x = np.tanh(x) if activation == "tanh" else np.maximum(x, 0)
     return x
-
-
-def over_lanes(plan, activation, weights, obs):
-    """Outputs f32 `[n_outputs, 2, 16]` for two units of observations `[2, n_obs, 16]`."""
-    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
-    first, second = (unit.ctypes.data for unit in obs)
-    out = mlp.forward_lanes(
-        plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, 0, 0, mlp.NO_MEMORY, scratch.ctypes.data
-    )
-    start, n_out = (out - scratch.ctypes.data) // 4, plan[-1, mlp.N_OUT]
-    return scratch[start : start + n_out * 32].reshape(n_out, 2, 16)
 
 
 def some_observations(n_obs):
@@ -106,15 +96,10 @@ def test_exp_and_log():
 def test_tanh_within_its_stated_error():
     plan = mlp.make_plan((1, 1, 1))
     weights = np.array([1, 0, 1, 0], np.float32)
-    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
     worst = 0.0
     for x in np.linspace(-12, 12, 32 * 500).astype(np.float32).reshape(-1, 2, 1, 16):
-        x = np.ascontiguousarray(x)
-        out = mlp.forward_lanes(
-            plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, 0, 0, mlp.NO_MEMORY, scratch.ctypes.data
-        )
-        start = (out - scratch.ctypes.data) // 4
-        worst = max(worst, np.abs(scratch[start : start + 32] - np.tanh(x.astype(np.float64)).ravel()).max())
+        found = over_lanes(plan, "tanh", weights, np.ascontiguousarray(x))
+        worst = max(worst, np.abs(found - np.tanh(x.astype(np.float64)).transpose(1, 0, 2)).max())
     assert worst < 5e-7
 
 
@@ -236,19 +221,8 @@ def test_adam_is_the_textbooks():
         slopes = aligned((2, n + 16))
         slopes[:, :n] = rng.standard_normal((2, n))
         total = slopes[:, :n].sum(0, dtype=np.float64)
-        norm = adam_step(
-            n,
-            params.ctypes.data,
-            moment.ctypes.data,
-            square.ctypes.data,
-            slopes.ctypes.data,
-            slopes.strides[0],
-            2,
-            step,
-            0.01,
-            1e-5,
-            0.5,
-        )
+        places = [array.ctypes.data for array in (params, moment, square, slopes)]
+        norm = adam_step(n, *places, slopes.strides[0], 2, step, 0.01, 1e-5, 0.5)
         assert np.isclose(norm, np.linalg.norm(total), rtol=1e-5)
         total *= min(1.0, 0.5 / (np.linalg.norm(total) + 1e-6))
         m = 0.9 * m + 0.1 * total
@@ -260,9 +234,8 @@ def test_adam_is_the_textbooks():
 def test_adam_refuses_what_is_not_finite():
     params, moment, square, slopes = aligned(32), aligned(32), aligned(32), aligned(48)
     params[:], slopes[:32], slopes[5] = 1, 1, np.nan
-    norm = adam_step(
-        32, params.ctypes.data, moment.ctypes.data, square.ctypes.data, slopes.ctypes.data, 0, 1, 1, 0.1, 1e-5, 0.5
-    )
+    places = [array.ctypes.data for array in (params, moment, square, slopes)]
+    norm = adam_step(32, *places, 0, 1, 1, 0.1, 1e-5, 0.5)
     assert np.isnan(norm)
     assert (params == 1).all()
     assert not moment.any() and not square.any()

@@ -1,6 +1,4 @@
-"""The network in single launches against torch's own operations: on a GPU where there is one, else in Triton's
-interpreter; and compiled for a GPU that need not be there.
-"""
+"""The network in single launches against torch's own operations, on a GPU or in Triton's interpreter."""
 
 import json
 import os
@@ -19,7 +17,6 @@ from dshq_widget.algorithms.ppo.learners.resident import SKIPPED, ResidentPPO
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.gpu.cuda import network
-from dshq_widget.gpu.cuda.network import Network
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play, draw
 from dshq_widget.gpu.rollout import Rollout
@@ -271,8 +268,3 @@ def test_it_fits_a_gpu_that_need_not_be_there(names):
     for row in found:
         assert row["shared"] <= 232_448, row  # bytes that a block of a Hopper GPU can have
         assert row["instructions"] > 100, row
-
-
-def test_a_network_needs_nothing_else():
-    kernels = Network(SMALL, torch.zeros(SMALL.floats, device=DEVICE), "f32")
-    assert kernels.slope.shape == (SMALL.floats,) and kernels.parts.shape == (5,)

@@ -9,11 +9,10 @@ from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import Grid, Pairs, is_network, parse, shapes, written
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.vector import aligned
-from dshq_widget.algorithms.ppo.learners import learners
-from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.policy.export_onnx import to_onnx
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
+from tests.harness.networks import rows_over_lanes, slopes_of_both
 
 PAIRS = Pairs(items=3, of_item=2, spaces=5, of_space=3, traits=8, width=16)
 LAYERS = (PAIRS.inputs + 2, *written(PAIRS), 12, PAIRS.actions + 1)
@@ -94,24 +93,12 @@ def test_on_lanes_it_is_the_same_function(layers, masked):
     obs = rng.standard_normal((32, layers[0])).astype(np.float32)
     logits, values = Policy(layers, "relu", weights).forward(obs)
     plan = mlp.make_plan(layers)
-    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
-    assert np.array_equal(mlp.unpack(plan, params), weights)
-    lanes = aligned((2, layers[0], 16))
-    lanes[:] = obs.reshape(2, 16, -1).transpose(0, 2, 1)
+    assert np.array_equal(mlp.unpack(plan, mlp.pack(plan, weights)), weights)
     allowed = rng.random((2, layers[-1] - 1, 16)) < 0.02 if masked else np.ones((2, layers[-1] - 1, 16), bool)
     masks = aligned(allowed.shape, np.int32)
     masks[:] = allowed
     given = [masks[0].ctypes.data, masks[1].ctypes.data] if masked else [0, 0]
-    places = [
-        params.ctypes.data,
-        lanes[0].ctypes.data,
-        lanes[1].ctypes.data,
-        *given,
-        mlp.NO_MEMORY,
-        scratch.ctypes.data,
-    ]
-    begin = (mlp.forward_lanes(plan, mlp.ACTIVATIONS["relu"], *places) - scratch.ctypes.data) // 4
-    found = scratch[begin : begin + layers[-1] * 32].reshape(-1, 2, 16).transpose(1, 2, 0).reshape(32, -1)
+    found = rows_over_lanes(layers, "relu", weights, obs, given)
     matters = np.c_[allowed.transpose(0, 2, 1).reshape(32, -1), np.ones((32, 1), bool)]
     np.testing.assert_allclose(found[matters], np.c_[logits, values][matters], rtol=1e-4, atol=2e-5)
 
@@ -119,7 +106,7 @@ def test_on_lanes_it_is_the_same_function(layers, masked):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("layers", [LAYERS, LARGE, EVEN])
 def test_the_gradient_is_torchs(layers, masked):
-    """Nine units, so that a part of a chunk is left over; torch's comes from the definition by autograd."""
+    """Nine units, so that a part of a chunk is left over."""
     rng, spec = np.random.default_rng(5), PolicySpec(layers, "tanh")
     samples = Samples.new(9, layers[0], -(-spec.n_actions // 32) if masked else 0)
     samples.obs[:] = rng.standard_normal((9, layers[0], 16))
@@ -132,11 +119,7 @@ def test_the_gradient_is_torchs(layers, masked):
         samples.mask[:] = bits.sum(axis=2, dtype=np.uint32)
     samples.log_prob[:] = -np.log(spec.n_actions)
     samples.value[:], samples.advantage[:], samples.returns[:] = rng.standard_normal((3, 9, 16))
-    slopes = []
-    for name in ("fused", "torch"):
-        learner = learners[name](spec, seed=0, threads=1)
-        learner.load(weights_of(layers))
-        slopes.append(learner.gradient(samples, np.arange(9), Hyper())[0])
+    slopes = slopes_of_both(spec, samples, weights_of(layers))
     front = sum(n_in * n_out + n_out for n_in, n_out in parse(layers)[0].shapes)
     assert np.abs(slopes[1][:front]).max() > 1e-3
     np.testing.assert_allclose(slopes[0], slopes[1], rtol=2e-3, atol=2e-5)

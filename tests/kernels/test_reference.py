@@ -95,9 +95,6 @@ def test_every_operation_on_every_corner_has_the_bits_of_machine_code(operands):
         )
 
 
-# -- the author's lines
-
-
 @rule
 def doubled(x):
     return exp(x) * 2.0
@@ -193,9 +190,6 @@ def test_lines_from_another_file_show_as_the_line_that_calls_them():
     assert maths.__file__ != __file__
 
 
-# -- print and breakpoint
-
-
 def quiet(s, i):
     x = s.x[i] + 1.0
     if x > 1.5:
@@ -234,9 +228,6 @@ def test_print_and_breakpoint_change_nothing_but_in_the_reference(capsys, monkey
     wanted = plain.game(reference=True).new(1)
     plain.game(reference=True).tick(wanted, 2)
     assert np.array_equal(tiles, wanted)
-
-
-# -- machine code that plays on these rules
 
 
 def test_machine_code_plays_on_rules_that_python_runs(monkeypatch):

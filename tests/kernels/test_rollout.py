@@ -35,17 +35,8 @@ LENGTH, GAMMA, LAMBDA = 24, 0.98, 0.9
 def start(drill, shares, games=96, hidden=(16,), seed=3, **options):
     compiled = compile_drill(drill)
     network = PolicySpec.for_drill(compiled.spec, hidden)
-    rollouts = Rollouts(
-        compiled.game(),
-        compiled.spec,
-        network.layers,
-        1,
-        games=games,
-        length=LENGTH,
-        shares=shares,
-        seed=seed,
-        **options,
-    )
+    how = {"games": games, "length": LENGTH, "shares": shares, "seed": seed, **options}
+    rollouts = Rollouts(compiled.game(), compiled.spec, network.layers, 1, **how)
     weights = PolicySpec(network.layers).untrained(1)
     weights += np.random.default_rng(2).standard_normal(weights.size).astype(np.float32) * 0.2
     return compiled, rollouts, Policy(network.layers, "tanh", weights)

@@ -4,18 +4,16 @@
 
 import inspect
 import math
-import random as rnd
 import re
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
 from dshq_kernels.language.rules import RulesError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Cells, Choice, Drill, Observation, rule
-from tests.harness.games.small_drill import drill_with, reset_x
+from tests.harness.games.small_drill import drill_with, reset_x, written
 
 # ruff: noqa: F821  (random, sin ... are words of the rules language)
 
@@ -28,214 +26,55 @@ def idle(s, i, side):
     return 0
 
 
-def uses_while(s, i):
-    while s.x[i] < 1.0:
-        s.x[i] += 0.1
-
-
-def uses_break(s, i):
-    for _ in range(3):
-        s.x[i] += 1.0
-        break
-
-
-def mixes(s, i):
-    s.x[i] = s.x[i] + s.n[i]
-
-
-def early_return(s, i):
-    if s.x[i] > 0.0:
-        return
-    s.x[i] = 1.0
-
-
-def unknown_field(s, i):
-    s.xx[i] = 1.0
-
-
-def no_lane(s, i):
-    s.x[0] = 1.0
-
-
-def no_index(s, i):
-    s.x -= 0.02
-
-
-def unknown_name(s, i):
-    s.x[i] = GAIM
-
-
-def unknown_rule(s, i):
-    s.x[i] = sine(s.x[i])
-
-
-def recursive(s, i):
-    recursive(s, i)
-
-
-def half_defined(s, i):
-    if s.x[i] > 0.0:
-        y = 1.0
-    s.x[i] = y
-
-
-def bad_index(s, i):
-    s.row[3, i] = 1.0
-
-
-def string(s, i):
-    s.x[i] = "a"
-
-
-def power(s, i):
-    s.x[i] = s.x[i] ** 2
-
-
-def chained(s, i):
-    s.x[i] = 1.0 if 0.0 < s.x[i] < 1.0 else 0.0
-
-
-def long_range(s, i):
-    for _ in range(s.n[i]):
-        s.x[i] += 1.0
-
-
-def float_condition(s, i):
-    if s.x[i]:
-        s.x[i] = 1.0
-
-
-def comprehension(s, i):
-    s.x[i] = sum([1.0 for k in range(3)])
-
-
-def prints(s, i):
-    s.x[i] = print(s.x[i])
-
-
-def prints_by_name(s, i):
-    print(s.x[i], sep=", ")
-
-
-def prints_all(s, i):
-    print(s)
-
-
-def prints_chance(s, i):
-    print(random(s, i))
-
-
-def prints_width(s, i):
-    print(f"{s.x[i]:.{s.n[i]}f}")
-
-
-def halts_with(s, i):
-    breakpoint(1)
-
-
-def draws_as_python(s, i):
-    s.n[i] = random.randrange(4)
-
-
-def draws_by_module(s, i):
-    s.x[i] = rnd.random()
-
-
-def math_tan(s, i):
-    s.x[i] = math.tan(s.x[i])
-
-
-def numpy_clip(s, i):
-    s.x[i] = np.clip(s.x[i], 0.0, 1.0)
-
-
-def lists(s, i):
-    s.x[i] = [2 * k for k in range(3)]
-
-
-def second_side(s, i):
-    s.n[i] = s.action[1, i]
-
-
-def belongs(s, i):
-    s.x[i] = 1.0 if s.n[i] in (1, 2) else 0.0
-
-
-def orders_bools(s, i):
-    s.x[i] = 1.0 if (s.x[i] > 0.0) < (s.n[i] > 0) else 0.0
-
-
-def shifts_far(s, i):
-    s.n[i] = 1 << 32
-
-
-def divides_by_nothing(s, i):
-    s.x[i] = 1.0 if -1 / 0 < 0.0 else 2.0
-
-
-def not_a_number(s, i):
-    s.x[i] = math.nan
-
-
-def half_an_index(s, i):
-    for k in range(3):
-        s.x[i] += float(TABLE[k / 2])
-
-
-def stands_still(s, i):
-    for _ in range(0, 8, 0):
-        s.x[i] += 1.0
-
-
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
-        (belongs, "there is no `in`", "x == 1 or x == 2"),
-        (orders_bools, "bools have no order", "b and not a"),
-        (shifts_far, "cannot shift by 32", "0 to 31"),
-        (divides_by_nothing, "this divides by 0", "math.inf"),
-        (not_a_number, "NaN is not a number that rules can hold", "flag"),
-        (half_an_index, "an index must be i32, not f32", "`//` instead of `/`"),
-        (stands_still, "the step of a loop cannot be 0", "-1 to count down"),
-        (uses_while, "`while`", "for attempt in range"),
-        (uses_break, "`break`", "flag"),
-        (mixes, "cannot mix f32 and i32", "float()"),
-        (early_return, "`return` is not allowed inside a block", "return it at the end"),
-        (unknown_field, "no field 'xx'", "'x'"),
-        (no_index, "'s.x' is a field of all games at once", "s.x[i]"),
-        (no_lane, "the last index of a state field is the lane", "s.field[i]"),
-        (unknown_name, "'GAIM'", "'GAIN'"),
-        (unknown_rule, "'sine' is not a rule", "'sin'"),
-        (recursive, "cannot call themselves", "loop"),
-        (half_defined, "'y' has a value on some paths only", "before the block"),
-        (bad_index, "index 3 is outside field 'row'", "0 to 2"),
-        (string, "'a' is not a number", "f32"),
-        (power, "no operator `**`", "x * x"),
-        (chained, "comparisons cannot be chained", "a < b and b < c"),
-        (long_range, "must be constants", "constant"),
-        (float_condition, "must be bool", "comparison"),
-        (comprehension, "'sum' is not a rule", "`for` loop"),
-        (prints, "'print' is not a rule", "on a line of its own"),
-        (prints_by_name, "print takes only texts and values here", "one f-string"),
-        (prints_all, "print cannot show the state", "print(s.field[i])"),
-        (prints_chance, "what only debugs may not change the game", "on a line of its own"),
-        (prints_width, "a format cannot be computed here", ":.2f"),
-        (halts_with, "breakpoint takes no arguments here", "`breakpoint()`"),
-        (draws_as_python, "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
-        (draws_by_module, "'rnd.random' is not a rule", "Write `random(s, i)`"),
-        (math_tan, "'math.tan' is not a rule", "`sin(x) / cos(x)`"),
-        (numpy_clip, "'np.clip' is not a rule", "`clamp(x, low, high)`"),
-        (lists, "a list comprehension is not in the rules language", "`for` loop"),
-        (second_side, "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),
+        ("s.x[i] = 1.0 if s.n[i] in (1, 2) else 0.0", "there is no `in`", "x == 1 or x == 2"),
+        ("s.x[i] = 1.0 if (s.x[i] > 0.0) < (s.n[i] > 0) else 0.0", "bools have no order", "b and not a"),
+        ("s.n[i] = 1 << 32", "cannot shift by 32", "0 to 31"),
+        ("s.x[i] = 1.0 if -1 / 0 < 0.0 else 2.0", "this divides by 0", "math.inf"),
+        ("s.x[i] = math.nan", "NaN is not a number that rules can hold", "flag"),
+        ("for k in range(3): s.x[i] += float(TABLE[k / 2])", "an index must be i32, not f32", "`//` instead of `/`"),
+        ("for _ in range(0, 8, 0): s.x[i] += 1.0", "the step of a loop cannot be 0", "-1 to count down"),
+        ("while s.x[i] < 1.0: s.x[i] += 0.1", "`while`", "for attempt in range"),
+        ("for _ in range(3): s.x[i] += 1.0; break", "`break`", "flag"),
+        ("s.x[i] = s.x[i] + s.n[i]", "cannot mix f32 and i32", "float()"),
+        ("if s.x[i] > 0.0: return\ns.x[i] = 1.0", "`return` is not allowed inside a block", "return it at the end"),
+        ("s.xx[i] = 1.0", "no field 'xx'", "'x'"),
+        ("s.x -= 0.02", "'s.x' is a field of all games at once", "s.x[i]"),
+        ("s.x[0] = 1.0", "the last index of a state field is the lane", "s.field[i]"),
+        ("s.x[i] = GAIM", "'GAIM'", "'GAIN'"),
+        ("s.x[i] = sine(s.x[i])", "'sine' is not a rule", "'sin'"),
+        ("tick(s, i)", "cannot call themselves", "loop"),
+        ("if s.x[i] > 0.0: y = 1.0\ns.x[i] = y", "'y' has a value on some paths only", "before the block"),
+        ("s.row[3, i] = 1.0", "index 3 is outside field 'row'", "0 to 2"),
+        ("s.x[i] = 'a'", "'a' is not a number", "f32"),
+        ("s.x[i] = s.x[i] ** 2", "no operator `**`", "x * x"),
+        ("s.x[i] = 1.0 if 0.0 < s.x[i] < 1.0 else 0.0", "comparisons cannot be chained", "a < b and b < c"),
+        ("for _ in range(s.n[i]): s.x[i] += 1.0", "must be constants", "constant"),
+        ("if s.x[i]: s.x[i] = 1.0", "must be bool", "comparison"),
+        ("s.x[i] = sum([1.0 for k in range(3)])", "'sum' is not a rule", "`for` loop"),
+        ("s.x[i] = print(s.x[i])", "'print' is not a rule", "on a line of its own"),
+        ("print(s.x[i], sep=', ')", "print takes only texts and values here", "one f-string"),
+        ("print(s)", "print cannot show the state", "print(s.field[i])"),
+        ("print(random(s, i))", "what only debugs may not change the game", "on a line of its own"),
+        ("print(f'{s.x[i]:.{s.n[i]}f}')", "a format cannot be computed here", ":.2f"),
+        ("breakpoint(1)", "breakpoint takes no arguments here", "`breakpoint()`"),
+        ("s.n[i] = random.randrange(4)", "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
+        ("s.x[i] = rnd.random()", "'rnd.random' is not a rule", "Write `random(s, i)`"),
+        ("s.x[i] = math.tan(s.x[i])", "'math.tan' is not a rule", "`sin(x) / cos(x)`"),
+        ("s.x[i] = np.clip(s.x[i], 0.0, 1.0)", "'np.clip' is not a rule", "`clamp(x, low, high)`"),
+        ("s.x[i] = [2 * k for k in range(3)]", "a list comprehension is not in the rules language", "`for` loop"),
+        ("s.n[i] = s.action[1, i]", "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),
     ],
 )
-def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
-    lines, first = inspect.getsourcelines(tick)
+def test_outside_the_subset_names_the_line_and_the_mend(tmp_path, tick, found, mend):
     with pytest.raises(RulesError) as caught:
-        compile_drill(drill_with(tick))
+        compile_drill(drill_with(written(tmp_path / "own.py", tick, globals())))
     text = str(caught.value)
     assert found in text and mend in text
-    assert any(f"test_rules_messages.py:{first + k}:" in text and line.strip() in text for k, line in enumerate(lines))
+    lines = ["def tick(s, i):", *tick.split("\n")]
+    assert any(f"own.py:{k}:" in text and line in text for k, line in enumerate(lines, 1))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """Rules that Python or their author reads in another way than the translator could: refused, with the line."""
 
-# ruff: noqa: F821, F823, B007  (u32, i32, random ... are words of the rules language; what is wrong is on purpose)
+# ruff: noqa: F821  (u32, i32, random ... are words of the rules language; what is wrong is on purpose)
 
 import functools
-import importlib.util
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from dshq_kernels.language.rules import RulesError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
-from tests.harness.games.small_drill import drill_with
+from tests.harness.games.small_drill import drill_with, ticked, written
 
 STATE = {"x": "f32", "n": "i32", "u": "u32", "ok": "bool", "row": ("f32", 3)}
 HUGE = 10**400
@@ -35,84 +35,39 @@ def refused(tick, found, mend, said_of=None, **members):
     """The rule is refused on one of its lines (or those of `said_of`), with these words."""
     with pytest.raises(RulesError) as caught:
         compile_drill(drill_with(tick, **{"state": STATE, **members}))
-    lines, first = inspect.getsourcelines(said_of or tick)
+    (lines, first), file = inspect.getsourcelines(said_of or tick), inspect.getsourcefile(said_of or tick)
     text = str(caught.value)
     assert found in text and mend in text
-    assert any(f"{__name__.rpartition('.')[2]}.py:{first + k}: " in text for k in range(len(lines)))
-
-
-# ---- ints that do not fit
-
-
-def too_large(s, i):
-    s.n[i] = 3000000000
-
-
-def too_large_beside(s, i):
-    s.n[i] = s.n[i] + 4294967296
-
-
-def too_large_to_compare(s, i):
-    if s.n[i] < 3000000000:
-        s.x[i] = 1.0
-
-
-def too_large_unsigned(s, i):
-    s.u[i] = s.u[i] * 5000000000
-
-
-def below_nothing(s, i):
-    s.u[i] = s.u[i] + -1
-
-
-def too_large_to_convert(s, i):
-    s.u[i] = u32(1 << 31 << 4)
-
-
-def too_large_for_int(s, i):
-    s.n[i] = int(3000000000)  # noqa: UP018, RUF046
-
-
-def too_large_to_loop(s, i):
-    for k in range(4294967296, 4294967299):
-        s.n[i] += k
-
-
-def huge(s, i):
-    s.x[i] = s.x[i] * HUGE
-
-
-def huge_quotient(s, i):
-    s.x[i] = HUGE / 3
-
-
-def grows_huge(s, i):
-    s.x[i] = float(100000000000000000000 * 100000000000000000000)
-
-
-def huge_float(s, i):
-    s.x[i] = 1e39
+    assert any(f"{Path(file).name}:{first + k}: " in text for k in range(len(lines)))
 
 
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
-        (too_large, "3000000000 does not fit i32", "Write `i32(...)`"),
-        (too_large_beside, "4294967296 does not fit i32", "Write `i32(...)`"),
-        (too_large_to_compare, "3000000000 does not fit i32", "Write `i32(...)`"),
-        (too_large_unsigned, "5000000000 does not fit u32", "0 to 4294967295"),
-        (below_nothing, "-1 does not fit u32", "u32(...)"),
-        (too_large_to_convert, "34359738368 does not fit u32", "0 to 4294967295"),
-        (too_large_for_int, "3000000000 does not fit i32", "Write `i32(...)`"),
-        (too_large_to_loop, "4294967296 does not fit i32", "-2147483648 to 2147483647"),
-        (huge, "an int of 401 digits is more than any type holds", "3.4e38"),
-        (huge_quotient, "an int of 401 digits is more than any type holds", "3.4e38"),
-        (grows_huge, "an int of 41 digits is more than any type holds", "3.4e38"),
-        (huge_float, "1e+39 is more than an f32 holds", "math.inf"),
+        ("s.n[i] = 3000000000", "3000000000 does not fit i32", "Write `i32(...)`"),
+        ("s.n[i] = s.n[i] + 4294967296", "4294967296 does not fit i32", "Write `i32(...)`"),
+        ("if s.n[i] < 3000000000: s.x[i] = 1.0", "3000000000 does not fit i32", "Write `i32(...)`"),
+        ("s.u[i] = s.u[i] * 5000000000", "5000000000 does not fit u32", "0 to 4294967295"),
+        ("s.u[i] = s.u[i] + -1", "-1 does not fit u32", "u32(...)"),
+        ("s.u[i] = u32(1 << 31 << 4)", "34359738368 does not fit u32", "0 to 4294967295"),
+        ("s.n[i] = int(3000000000)", "3000000000 does not fit i32", "Write `i32(...)`"),
+        (
+            "for k in range(4294967296, 4294967299): s.n[i] += k",
+            "4294967296 does not fit i32",
+            "-2147483648 to 2147483647",
+        ),
+        ("s.x[i] = s.x[i] * HUGE", "an int of 401 digits is more than any type holds", "3.4e38"),
+        ("s.x[i] = HUGE / 3", "an int of 401 digits is more than any type holds", "3.4e38"),
+        (
+            f"s.x[i] = float({10**20} * {10**20})",
+            "an int of 41 digits is more than any type holds",
+            "3.4e38",
+        ),
+        ("s.x[i] = 1e39", "1e+39 is more than an f32 holds", "math.inf"),
     ],
 )
-def test_a_literal_that_no_type_or_not_its_own_holds_is_refused(tick, found, mend):
-    refused(tick, found, mend)
+def test_a_literal_that_no_type_or_not_its_own_holds_is_refused(tmp_path, tick, found, mend):
+    refused(written(tmp_path / "own.py", tick, globals()), found, mend)
 
 
 def wins(s, i):
@@ -130,81 +85,35 @@ def fits(s, i):
 
 
 def test_literals_at_the_ends_of_their_types_are_what_they_say():
-    game = compile_drill(drill_with(fits, state=STATE)).game(reference=True)
-    tiles = game.new(1)
-    game.tick(tiles)
+    tiles = ticked(compile_drill(drill_with(fits, state=STATE)))
     assert (tiles["n"] == 2147483647).all() and (tiles["u"] == np.uint32(0xFFFFFFFF - 0x9E3779B9)).all()
     assert (tiles["x"] == 0).all()
-
-
-# ---- variables with the name of something else
-
-
-def calls_its_sine(s, i):
-    sin = 1.0
-    s.x[i] = sin(sin)
-
-
-def calls_its_least(s, i):
-    s.x[i] = min(s.x[i], 2.0)
-    for min in range(3):
-        s.n[i] += min
-
-
-def loops_over_its_range(s, i):
-    range = 3
-    for k in range(3):
-        s.n[i] += k + range
-
-
-def calls_its_helper(s, i):
-    twice = 3.0
-    s.x[i] = twice(twice)
-
-
-def draws_with_its_circle(s, i):
-    circle = 1.0
-    circle(0.0, 0.0, circle, 1)
-
-
-def reads_before(s, i):
-    s.x[i] = GAIN
-    GAIN = 1.0
-    s.n[i] = int(GAIN)
-
-
-def adds_to_a_constant(s, i):
-    GAIN += 1.0
-    s.x[i] = GAIN
-
-
-def reads_by_an_empty_loop(s, i):
-    for GAIN in range(0):
-        s.n[i] += 1
-    s.x[i] = GAIN
-
-
-def reads_through_its_own(s, i):
-    math = 1.0
-    s.x[i] = math.pi + math
 
 
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
-        (calls_its_sine, "'sin' is a variable in this rule", "another name"),
-        (calls_its_least, "'min' is a variable in this rule", "another name"),
-        (loops_over_its_range, "'range' is a variable in this rule", "another name"),
-        (calls_its_helper, "'twice' is a variable in this rule", "another name"),
-        (draws_with_its_circle, "'circle' is a variable in this rule", "another name"),
-        (reads_before, "the variable 'GAIN' has no value here", "Give it one first"),
-        (adds_to_a_constant, "the variable 'GAIN' has no value here", "Give it one first"),
-        (reads_by_an_empty_loop, "the variable 'GAIN' has no value here", "Give it one first"),
-        (reads_through_its_own, "'math.pi' is not a local", "constant"),
+        ("sin = 1.0\ns.x[i] = sin(sin)", "'sin' is a variable in this rule", "another name"),
+        (
+            "s.x[i] = min(s.x[i], 2.0)\nfor min in range(3): s.n[i] += min",
+            "'min' is a variable in this rule",
+            "another name",
+        ),
+        ("range = 3\nfor k in range(3): s.n[i] += k + range", "'range' is a variable in this rule", "another name"),
+        ("twice = 3.0\ns.x[i] = twice(twice)", "'twice' is a variable in this rule", "another name"),
+        ("circle = 1.0\ncircle(0.0, 0.0, circle, 1)", "'circle' is a variable in this rule", "another name"),
+        ("s.x[i] = GAIN\nGAIN = 1.0", "the variable 'GAIN' has no value here", "Give it one first"),
+        ("GAIN += 1.0\ns.x[i] = GAIN", "the variable 'GAIN' has no value here", "Give it one first"),
+        (
+            "for GAIN in range(0): s.n[i] += 1\ns.x[i] = GAIN",
+            "the variable 'GAIN' has no value here",
+            "Give it one first",
+        ),
+        ("math = 1.0\ns.x[i] = math.pi + math", "'math.pi' is not a local", "constant"),
     ],
 )
-def test_a_variable_hides_what_else_has_its_name_as_in_python(tick, found, mend):
-    refused(tick, found, mend)
+def test_a_variable_hides_what_else_has_its_name_as_in_python(tmp_path, tick, found, mend):
+    refused(written(tmp_path / "own.py", tick, globals()), found, mend)
 
 
 @rule
@@ -225,40 +134,24 @@ def calls_a_line(s, i):
 
 
 def test_a_rule_of_the_module_hides_the_shape_that_has_its_name():
-    game = compile_drill(drill_with(calls_a_line)).game(reference=True)
-    tiles = game.new(1)
-    game.tick(tiles)
+    tiles = ticked(compile_drill(drill_with(calls_a_line)))
     assert (tiles["n"] == 7).all()
 
 
-# ---- deep nesting
-
-
-def loaded(folder, *lines):
-    """A `tick` of these lines, from a file of its own."""
-    path = folder / "deep.py"
-    path.write_text("\n".join(["def tick(s, i):", *(f"    {line}" for line in lines), ""]))
-    spec = importlib.util.spec_from_file_location("deep", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.tick
-
-
 def many_tests(count):
-    later = (f"elif s.n[i] == {k}:\n        s.x[i] = {k}.0" for k in range(1, count))
-    return "if s.n[i] == 0:\n        s.x[i] = 0.0", *later
+    return "if s.n[i] == 0: s.x[i] = 0.0" + "".join(f"\nelif s.n[i] == {k}: s.x[i] = {k}.0" for k in range(1, count))
 
 
 def test_what_is_nested_too_deeply_is_refused(tmp_path):
     """With the line, where the translator meets it before the back ends do."""
     with pytest.raises(RulesError, match=r"deep.py:\d+: in rule 'tick': this is nested too deeply\n.*\nKeep parts"):
-        compile_drill(drill_with(loaded(tmp_path, *many_tests(400))))
+        compile_drill(drill_with(written(tmp_path / "deep.py", many_tests(400), {})))
     with pytest.raises(RulesError, match="this is nested too deeply"):
-        compile_drill(drill_with(loaded(tmp_path, f"s.x[i] = {' + '.join(['s.x[i]'] * 900)}")))
+        compile_drill(drill_with(written(tmp_path / "deep.py", f"s.x[i] = {' + '.join(['s.x[i]'] * 900)}", {})))
 
 
 def test_what_python_cannot_nest_so_deeply_is_said_where_python_runs_it(tmp_path):
-    game = compile_drill(drill_with(loaded(tmp_path, *many_tests(110)))).game(reference=True)
+    game = compile_drill(drill_with(written(tmp_path / "deep.py", many_tests(110), {}))).game(reference=True)
     said = (
         r"deep.py:(\d+): in rule 'tick': this is nested too deeply for Python to run.*\n    (.*)\n.*`elif` as several"
     )
@@ -277,22 +170,6 @@ def test_a_lambda_is_no_rule():
         compile_drill(drill_with(RULES["tick"]))
 
 
-# ---- where a thing may stand
-
-
-def draws_in_its_tick(s, i):
-    circle(0.0, 0.0, 1.0, 0)
-
-
-def names_its_step(s, i):
-    for k in range(0, 3, step=2):
-        s.n[i] += k
-
-
-def least_flag(s, i):
-    s.ok[i] = min(s.ok[i], s.x[i] > 0.0)
-
-
 def doubled(function):
     @functools.wraps(function)
     def twice_over(*arguments):
@@ -308,6 +185,9 @@ def decorated(s, i):
     s.x[i] += 1.0
 
 
+REUSES_AN_INDEX = "for k in range(2): s.n[i] += k\nfor _ in range(20):\n    for k in range(30): s.n[i] += k"
+
+
 def without_value():
     def reads(s, i):
         s.x[i] = later
@@ -317,33 +197,28 @@ def without_value():
     return reads
 
 
-def loops_to_the_end(s, i):
-    for k in range(2147480000, 2147483647, 30):
-        s.n[i] = k
-
-
-def reuses_an_index(s, i):
-    for k in range(2):
-        s.n[i] += k
-    for _ in range(20):
-        for k in range(30):
-            s.n[i] += k
-
-
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
-        (reuses_an_index, "'k' has a value before this loop", "another name in the loop"),
-        (loops_to_the_end, "the index of this loop would leave i32", "smaller numbers"),
-        (least_flag, "bools have no order: `min` compares numbers", "`a and b`"),
+        (
+            "for k in range(2): s.n[i] += k\nfor _ in range(20):\n    for k in range(30): s.n[i] += k",
+            "'k' has a value before this loop",
+            "another name in the loop",
+        ),
+        (
+            "for k in range(2147480000, 2147483647, 30): s.n[i] = k",
+            "the index of this loop would leave i32",
+            "smaller numbers",
+        ),
+        ("s.ok[i] = min(s.ok[i], s.x[i] > 0.0)", "bools have no order: `min` compares numbers", "`a and b`"),
         (decorated, "a decorator puts another function around this rule", "only `@rule`"),
         (without_value(), "'later' is not a local", "constant"),
-        (draws_in_its_tick, "circle draws a shape, and only the rule `scene` draws", "Move it there"),
-        (names_its_step, "loops must run over a `range` of constants", "range(10)"),
+        ("circle(0.0, 0.0, 1.0, 0)", "circle draws a shape, and only the rule `scene` draws", "Move it there"),
+        ("for k in range(0, 3, step=2): s.n[i] += k", "loops must run over a `range` of constants", "range(10)"),
     ],
 )
-def test_what_the_back_ends_would_do_otherwise_is_refused(tick, found, mend):
-    refused(tick, found, mend)
+def test_what_the_back_ends_would_do_otherwise_is_refused(tmp_path, tick, found, mend):
+    refused(written(tmp_path / "own.py", tick, globals()) if isinstance(tick, str) else tick, found, mend)
 
 
 def observes_and_moves(s, i, side, o):
@@ -393,9 +268,6 @@ def test_observations_may_draw_and_baselines_may_remember():
     assert compile_drill(drill_with(calls_a_line, **own))
 
 
-# ---- annotations
-
-
 @rule
 def halved(x: float) -> float:
     return x / 2.0
@@ -406,41 +278,18 @@ def counted(x) -> int:
     return x
 
 
-def annotated_int(s, i):
-    y: int = 2.5
-    s.x[i] = y
-
-
-def annotated_float(s, i):
-    y: float = s.n[i]
-    s.n[i] = y
-
-
-def annotated_bool(s, i):
-    y: bool = 1
-    s.n[i] = y
-
-
-def annotated_field(s, i):
-    s.x[i]: int = 2.0
-
-
-def annotated_parameter(s, i):
-    s.x[i] = halved(s.n[i])
-
-
 @pytest.mark.parametrize(
     ("tick", "found", "mend"),
     [
-        (annotated_int, "annotated as int, but its value is f32", "write `int(x)`"),
-        (annotated_float, "annotated as float, but its value is i32", "write `float(x)`"),
-        (annotated_bool, "annotated as bool, but its value is i32", "write a comparison"),
-        (annotated_field, "annotated as int, but its value is f32", "write `int(x)`"),
-        (annotated_parameter, "annotated as float, but its value is i32", "write `float(x)`"),
+        ("y: int = 2.5\ns.x[i] = y", "annotated as int, but its value is f32", "write `int(x)`"),
+        ("y: float = s.n[i]\ns.n[i] = y", "annotated as float, but its value is i32", "write `float(x)`"),
+        ("y: bool = 1\ns.n[i] = y", "annotated as bool, but its value is i32", "write a comparison"),
+        ("s.x[i]: int = 2.0", "annotated as int, but its value is f32", "write `int(x)`"),
+        ("s.x[i] = halved(s.n[i])", "annotated as float, but its value is i32", "write `float(x)`"),
     ],
 )
-def test_an_annotation_that_contradicts_its_value_is_refused(tick, found, mend):
-    refused(tick, found, mend)
+def test_an_annotation_that_contradicts_its_value_is_refused(tmp_path, tick, found, mend):
+    refused(written(tmp_path / "own.py", tick, globals()), found, mend)
 
 
 def test_an_annotated_return_that_contradicts_its_value_is_refused():

@@ -9,21 +9,11 @@ from tests.harness.lesson_attempts import verdict
 EXERCISES = [
     (row.name, exercise, attempts) for row in LESSONS.values() for exercise, attempts in attempts_of(row).items()
 ]
-IN_SHORT = 5
-"""Wrong answers of an exercise that are also tried without the slow tests."""
-
-
-def case(lesson, exercise, name, answer, is_right, place):
-    """One answer."""
-    marks = [pytest.mark.slow] if not is_right and place >= IN_SHORT else []
-    return pytest.param(lesson, answer, is_right, id=f"{lesson}-{exercise}-{name}", marks=marks)
-
-
 CASES = [
-    case(lesson, exercise, name, answer, is_right, place)
+    pytest.param(lesson, answer, is_right, id=f"{lesson}-{exercise}-{name}")
     for lesson, exercise, attempts in EXERCISES
     for is_right, answers in ((False, attempts.wrong), (True, attempts.right))
-    for place, (name, answer) in enumerate(answers.items())
+    for name, answer in answers.items()
 ]
 
 
@@ -36,5 +26,5 @@ def test_a_check_knows_right_from_wrong(lesson, answer, is_right, tmp_path):
 
 @pytest.mark.parametrize(("lesson", "exercise", "attempts"), EXERCISES, ids=lambda value: str(value)[:12])
 def test_each_check_has_five_wrong_answers_and_two_unusual_right_ones(lesson, exercise, attempts):
-    assert len(attempts.wrong) >= IN_SHORT
+    assert len(attempts.wrong) >= 5
     assert len(attempts.right) >= 2

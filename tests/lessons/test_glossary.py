@@ -33,16 +33,6 @@ def test_the_glossary_is_a_table_in_order():
     lines = [line for line in GLOSSARY.read_text().splitlines() if line.startswith("| ") and "meaning" not in line]
     assert len(ROWS) == len(lines) == len(TERMS)
     assert [term for term, *_ in ROWS] == sorted(TERMS, key=str.lower)
-    for term in (
-        "policy gradient",
-        "Bellman equation",
-        "TD error",
-        "advantage",
-        "on-policy",
-        "off-policy",
-        "exploration",
-    ):
-        assert term in TERMS
 
 
 @pytest.mark.parametrize(("term", "symbol", "meaning", "lesson"), ROWS, ids=[term for term, *_ in ROWS])

@@ -6,113 +6,40 @@ import numpy as np
 import pytest
 
 from dshq_widget.lessons import check
-from dshq_widget.lessons.checks import bandit, memory, policy_gradient, shaping, values
+from dshq_widget.lessons.checks import bandit, values
 from dshq_widget.lessons.checks import world_models as models
-from dshq_widget.lessons.checks.search import softmax
-from tests.lessons.answers import gate as gate_answers
-
-
-def greedy(values, epsilon, chance):
-    if chance.random() < epsilon:
-        return int(chance.integers(len(values)))
-    best = int(values.argmax())
-    values[best] += 0.0 if epsilon else 1.0
-    return best
-
-
-def given_away(chosen, chances):
-    chances -= chances.max()
-    return np.cumsum(-chances[chosen])
-
-
-def bound(values, counts, t, c):
-    values += c * np.sqrt(np.log(t) / counts)
-    return values
-
-
-def discounted(values, after, target, gamma):
-    values *= gamma
-    return np.argmax((after == target) + values[after], axis=1)
-
-
-def line(weights, x, y):
-    x *= weights[0]
-    return np.mean((x + weights[1] - y) ** 2)
-
-
-def shifted(scores):
-    scores -= scores.max(-1, keepdims=True)
-    return policy_gradient.probabilities(scores)
-
-
-def weighed(weights, seen, actions, rewards, baseline):
-    rewards -= baseline
-    return policy_gradient.gradient(weights, seen, actions, rewards, 0.0)
-
-
-def paid_on(frozen, paid, after, over, gamma):
-    paid += gamma * (1 - over) * frozen.values(after).max(1)
-    return paid
-
-
-def cooled(gains, temperature):
-    gains /= temperature
-    return softmax(gains, 1.0)
-
-
-def taught(w, seen, targets, rate=1.0):
-    targets -= 1 / (1 + np.exp(-(seen @ w)))
-    return w + rate * (targets[:, None] * seen).mean(0)
-
-
-def pushes(seen, actions):
-    actions *= 2
-    actions -= 1
-    return np.column_stack([seen, actions, np.ones(len(seen))])
-
-
-def one_by_one(parts, *weights):
-    parts["survival"] = 1.0 * parts["survival"]
-    parts["survival"][:1] = 0.0
-    return gate_answers.expected(parts, *weights)
-
-
-def potentials(phi, gamma):
-    paid = shaping.reference(phi, gamma)
-    phi[:-1] = phi[1:]
-    return paid
-
-
-def leaks(weights, kept, seen):
-    kept[:] = memory.after(weights, kept, seen)
-    return kept
+from tests.lessons.attempts import changed
 
 
 @pytest.mark.parametrize(
-    ("lesson", "answer", "what"),
+    ("module", "part", "name", "what", "edits"),
     [
-        ("bandit", {"choose": greedy}, "values"),
-        ("bandit", {"regret": given_away}, "chances"),
-        ("bandit", {"bounds": bound}, "values"),
-        ("values", {"best_ways": discounted}, "values"),
-        ("network", {"loss": line}, "x"),
-        ("policy-gradient", {"softmax": shifted}, "scores"),
-        ("policy-gradient", {"seeing_gradient": weighed}, "rewards"),
-        ("q-learning", {"targets": paid_on}, "paid"),
-        ("search", {"weights": cooled}, "gains"),
-        ("search-teacher", {"learned": taught}, "targets"),
-        ("world-models", {"inputs": pushes}, "actions"),
-        ("gate", {"expected": one_by_one}, "parts"),
-        ("shaping", {"payments": potentials}, "phi"),
-        ("memory", {"cell": leaks}, "kept"),
+        ("bandit", 1, "choose", "values", ("return int(np", "values[0] += 0.0 if epsilon else 9.0\n    return int(np")),
+        ("bandit", 2, "regret", "chances", ("return", "chances -= chances.max()\n    return")),
+        ("bandit", 3, "bounds", "values", ("return np", "values[:] = np", "np.inf)", "np.inf)\n    return values")),
+        ("values", 3, "best_ways", "values", ("return", "values *= gamma\n    return", "gamma * values[", "values[")),
+        ("network", 0, "loss", "x", ("return", "x *= w\n    return", "(w * x", "(x")),
+        ("policy_gradient", 0, "softmax", "scores", ("powers =", "scores -= scores.max(-1)[..., None]\n    powers =")),
+        (
+            *("policy_gradient", 3, "seeing_gradient", "rewards"),
+            ("arrows =", "rewards -= baseline\n    arrows =", "(rewards - baseline)", "rewards"),
+        ),
+        ("q_learning", 2, "targets", "paid", ("return paid + ", "paid += ", "max(1)", "max(1)\n    return paid")),
+        ("search", 1, "weights", "gains", ("powers =", "gains /= temperature\n    powers =", ") / temperature", ")")),
+        ("search_teacher", 0, "learned", "targets", ("gradient = ((p -", "targets -= p\n    gradient = ((-")),
+        (
+            *("world_models", 0, "inputs", "actions"),
+            ("return", "actions *= 2\n    actions -= 1\n    return", "2 * np.asarray(actions) - 1", "actions"),
+        ),
+        ("gate", 1, "expected", "parts", ("reward = ", 'parts["survival"] = 0.0 * parts["survival"]\n    reward = ')),
+        ("shaping", 0, "payments", "phi", ("return", "paid =", ":-1]", ":-1]\n    phi[0] = 9\n    return paid")),
+        ("memory", 1, "cell", "kept", ("return kept", "kept[:] = kept", "@ write)", "@ write)\n    return kept")),
     ],
 )
-def test_it_is_refused_and_named(lesson, answer, what):
-    found = check(lesson, **answer)
-    [(name, _)] = answer.items()
-    assert found.missing and found.missing[0].startswith(f"`{name}` changes `{what}`, which the lesson still needs"), (
-        found
-    )
+def test_it_is_refused_and_named(module, part, name, what, edits):
+    found = check(module.replace("_", "-"), **changed(module, part, name, *edits))
+    wanted = f"`{name}` changes `{what}`, which the lesson still needs"
+    assert found.missing and found.missing[0].startswith(wanted), found
 
 
 def test_it_does_not_spoil_the_check_of_the_next_answer():

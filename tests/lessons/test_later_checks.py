@@ -1,28 +1,12 @@
 """The checks of the lessons on environments and experiments say what is wrong with nearly right answers."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from dshq_widget.lessons.checks import experiment, gymnasium
+from dshq_widget.lessons import LESSONS
+from dshq_widget.lessons.checks import experiment
 from dshq_widget.policy.evaluate import wilson
-
-HOUSE = """
-import gymnasium as gym
-
-class Winter(gym.Env):
-    observation_space = gym.spaces.Box(-1, 1, (1,))
-    action_space = gym.spaces.Discrete(3)
-
-    def reset(self, *, seed=None, options=None):
-        return self.observation_space.sample(), {{}}
-
-    def reward(self, logs):
-        return {reward}
-
-gym.register("Winter-v0", Winter, max_episode_steps=48)
-"""
+from tests.harness.lesson_attempts import verdict
 
 
 @pytest.mark.parametrize(
@@ -36,12 +20,9 @@ gym.register("Winter-v0", Winter, max_episode_steps=48)
         ("1.0 - abs(self.inside - 20.0) - 0.2 * logs", None),
     ],
 )
-def test_a_house_in_winter(tmp_path, monkeypatch, reward: str, told: str | None):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "winter.py").write_text(HOUSE.format(reward=reward))
-    found = gymnasium.missing("winter")
-    assert found == [] if told is None else any(told in text for text in found), found
+def test_a_house_in_winter(tmp_path, reward: str, told: str | None):
+    found = verdict(LESSONS["gymnasium"], (reward,), tmp_path).missing
+    assert not found if told is None else any(told in text for text in found), found
 
 
 def test_the_claims_are_what_the_results_support():

@@ -3,7 +3,6 @@
 import importlib
 import io
 import re
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -13,8 +12,8 @@ import pytest
 from dshq_widget import DrillWidget
 from dshq_widget.contract import protocol
 from dshq_widget.lessons import LESSONS, check, lesson, plots, seconds
-from dshq_widget.lessons.verdict import Verdict
 from dshq_widget.training.history import Progress
+from tests.harness.scripts import printed
 
 
 @pytest.fixture
@@ -114,12 +113,7 @@ def test_a_progress_bar_in_a_cell_does_not_look_like_an_error(monkeypatch, capsy
 
 def test_checking_needs_neither_torch_nor_matplotlib():
     probe = "import sys, dshq_widget.lessons; print([n for n in ('torch', 'matplotlib', 'numba') if n in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=300, check=True)
-    assert answer.stdout.strip() == "[]"
-
-
-def test_a_verdict_without_a_notebook_is_text():
-    assert repr(Verdict((), "well done")) == "Done: well done"
+    assert printed(probe) == "[]"
 
 
 def test_the_list_of_lessons_says_what_the_table_says():

@@ -4,52 +4,34 @@ import numpy as np
 import pytest
 
 from dshq_widget.lessons.checks import ppo, self_play, speed
+from tests.lessons.attempts import changed
 
-
-def gae(shrink=lambda gamma, gae_lambda: gamma * gae_lambda, wall=True, after=lambda advantages, values: advantages):
-    """An answer to PPO's exercise, right or with one slip."""
-
-    def answer(rewards, values, next_values, over, gamma, gae_lambda):
-        advantages, carry = np.zeros_like(rewards), 0 * rewards[0]
-        for t in reversed(range(len(rewards))):
-            carry = shrink(gamma, gae_lambda) * carry * (~over[t] if wall else 1)
-            carry = carry + rewards[t] + gamma * next_values[t] - values[t]
-            advantages[t] = carry
-        return after(advantages, values)
-
-    return answer
+CARRY, GIVEN = "gamma * gae_lambda * carry", "return advantages"
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("edits", "told"),
     [
-        (gae(), None),
-        (gae(lambda gamma, gae_lambda: 0), "only the surprises"),
-        (gae(lambda gamma, gae_lambda: gamma), "`gae_lambda` is missing"),
-        (gae(lambda gamma, gae_lambda: gae_lambda), "by `gamma` as well"),
-        (gae(wall=False), "the next episode's leaks"),
-        (gae(after=np.add), "These are returns"),
-        (gae(after=lambda advantages, values: advantages[::-1]), "wrong order"),
-        (gae(after=lambda advantages, values: advantages[1:]), "ten advantages"),
-        (gae(after=lambda advantages, values: 2 * advantages), "Begin there and go backwards"),
-        (gae(lambda gamma, gae_lambda: 0.45), "written into it as a number"),
-        (gae(after=lambda advantages, values: np.multiply(values, 0, out=values) + advantages), "changes the arrays"),
+        ((), None),
+        ((CARRY, "0 * carry"), "only the surprises"),
+        ((CARRY, "gamma * carry"), "`gae_lambda` is missing"),
+        ((CARRY, "gae_lambda * carry"), "by `gamma` as well"),
+        ((" * ~over[t]", ""), "the next episode's leaks"),
+        ((GIVEN, f"{GIVEN} + values"), "These are returns"),
+        ((GIVEN, f"{GIVEN}[::-1]"), "wrong order"),
+        ((GIVEN, f"{GIVEN}[1:]"), "ten advantages"),
+        ((GIVEN, f"{GIVEN} * 2"), "Begin there and go backwards"),
+        ((CARRY, "0.45 * carry"), "written into it as a number"),
+        ((GIVEN, f"values *= 0\n    {GIVEN}"), "changes the arrays"),
     ],
 )
-def test_advantages(answer, told: str | None):
-    found = ppo.missing(answer)
+def test_advantages(edits: tuple[str, ...], told: str | None):
+    found = ppo.missing(**changed("ppo", 0, "gae", *edits))
     assert found == [] if told is None else told in found[0], found
 
 
 def test_one_wrong_advantage_is_named():
-    wanted = ppo.reference(
-        ppo.REWARDS,
-        ppo.VALUES,
-        ppo.NEXT_VALUES,
-        ppo.OVER,
-        ppo.GAMMA,
-        ppo.GAE_LAMBDA,
-    )
+    wanted = ppo.reference(ppo.REWARDS, ppo.VALUES, ppo.NEXT_VALUES, ppo.OVER, ppo.GAMMA, ppo.GAE_LAMBDA)
     wanted[3] += 1
     assert ppo.missing(lambda *_: wanted)[0].startswith("Advantage 3 should be 0.2490")
 

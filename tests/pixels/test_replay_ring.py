@@ -1,9 +1,6 @@
 """The replay ring: what was pushed is what is read, nothing is read that may be half written, and chance is seeded."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,8 +12,8 @@ from benchmarks import unpackers as unpacking
 from dshq_widget.pixels import packing, transfer_guard, unpackers
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.ring import ReplayRing, ReplayRingCUDA
-from tests.harness.apart import TESTS
 from tests.harness.counts import times
+from tests.harness.scripts import printed
 from tests.harness.simulator import simulated
 
 GAMES = 8
@@ -215,25 +212,12 @@ def test_all_ways_to_unpack_agree_to_the_bit(impl, device):
 
 def test_triton_unpacks_the_same_in_its_interpreter():
     pytest.importorskip("triton")
-    run = subprocess.run(
-        [sys.executable, "-c", IN_TRITONS_INTERPRETER],
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        cwd=TESTS.parent,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert (run.returncode, run.stdout.strip()) == (0, "same"), run.stderr
+    assert printed(IN_TRITONS_INTERPRETER, TRITON_INTERPRET="1") == "same"
 
 
 def test_triton_compiles_it_for_a_gpu_that_need_not_be_there():
     pytest.importorskip("triton")
-    env = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
-    run = subprocess.run(
-        [sys.executable, "-c", COMPILED], env=env, cwd=TESTS.parent, capture_output=True, text=True, timeout=600
-    )
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    found = json.loads(printed(COMPILED, TRITON_INTERPRET=None))
     assert ".target sm_90a" in found["target"] and found["shared"] == 0 and found["bytes"] > 1000
 
 

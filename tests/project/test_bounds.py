@@ -31,26 +31,13 @@ def test_the_oldest_versions_that_are_allowed_train_and_show(tmp_path: Path):
             pytest.skip("uv, which can choose the oldest versions, is not to be had here")
         venv.create(tmp_path / "env", with_pip=False, symlinks=True)
         python = tmp_path / "env" / "bin" / "python"
-        command: list[str | Path] = [
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--python",
-            python,
-            "--resolution",
-            "lowest-direct",
-        ]
-        subprocess.run([*command, *install.requirements(EXTRAS)], check=True, timeout=600)
+        oldest = ["--quiet", "--resolution", "lowest-direct"]
+        command = [uv, "pip", "install", "--python", python, *oldest, *install.requirements(EXTRAS)]
+        subprocess.run(command, check=True, timeout=600)
     paths = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
     environment = os.environ | {"PYTHONPATH": paths, "DSHQ_CACHE_DIR": str(tmp_path / "cache")}
     environment.pop("NUMBA_CACHE_DIR", None)
     done = subprocess.run(
-        [python, "-c", PROBE],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=1500,
+        [python, "-c", PROBE], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=1500
     )
     assert done.returncode == 0, done.stderr[-4000:]

@@ -1,12 +1,7 @@
-"""The import arrows between the rooms of both Python packages, read from the source; docs/architecture.md draws them.
-
-A room is a folder of a package. It may import itself and the rooms named here, imports for type checkers included;
-inside a room no files import one another in a circle.
-"""
+"""The import arrows between the rooms of both Python packages, from the source (docs/architecture.md)."""
 
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from tests.harness.scripts import printed
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels" / "dshq_kernels"}
@@ -42,34 +39,13 @@ WIDGET = {
     "gpu": {"contract", "drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {
-        *(
-            "contract",
-            "drill",
-            "env",
-            "files",
-            "gpu",
-            "gyms",
-            "learning",
-            "pixels",
-            "policy",
-            "runtime",
-            "system",
-            "dshq_kernels",
-        ),
+        *("contract", "drill", "env", "files", "gpu", "gyms", "learning"),
+        *("pixels", "policy", "runtime", "system", "dshq_kernels"),
     },
     "extend": {"algorithms", "contract", "learning", "policy", "runtime", "dshq_kernels"},
     "training": {
-        "algorithms",
-        "contract",
-        "drill",
-        "drills",
-        "files",
-        "gyms",
-        "learning",
-        "policy",
-        "runtime",
-        "system",
-        "dshq_kernels",
+        *("algorithms", "contract", "drill", "drills", "files", "gyms", "learning"),
+        *("policy", "runtime", "system", "dshq_kernels"),
     },
     "classroom": {
         *("cli", "contract", "drill", "drills", "env", "files", "learning", "notebook", "policy", "runtime"),
@@ -98,17 +74,7 @@ ARROWS = {
 
 TORCH_FREE = {
     *KERNELS,
-    "contract",
-    "drill",
-    "drills",
-    "env",
-    "files",
-    "gyms",
-    "policy",
-    "system",
-    "notebook",
-    "training",
-    "widget",
+    *("contract", "drill", "drills", "env", "files", "gyms", "policy", "system", "notebook", "training", "widget"),
 }
 """torch takes seconds to import and hundreds of MB: it stays out of the games, the kernel and the workers."""
 MODULES_OF_TORCH = {"dshq_widget.policy.torch_module", "dshq_widget.policy.torch_fronts"}
@@ -229,8 +195,7 @@ def test_every_room_says_what_lives_there():
 
 def test_importing_the_package_loads_no_torch_and_no_numba():
     probe = "import sys, dshq_widget; print([name for name in ('torch', 'numba', 'gymnasium') if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=300, check=True)
-    assert answer.stdout.strip() == "[]"
+    assert printed(probe) == "[]"
 
 
 def test_no_algorithm_imports_another():

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +11,7 @@ import pytest
 from dshq_widget import lessons
 from dshq_widget.contract import torch_needed
 from dshq_widget.training.trainer import Trainer
+from tests.harness.scripts import printed
 
 ROOT = Path(__file__).parents[2]
 BLOCKER = """
@@ -55,17 +54,8 @@ def without(tmp_path):
         (tmp_path / "sitecustomize.py").write_text(BLOCKER.format(missing=missing))
         path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "kernels")])
         given = json.dumps([list(map(str, command)) for command in commands])
-        environment = {**os.environ, "PYTHONPATH": path, **variables}
-        done = subprocess.run(
-            [sys.executable, "-c", COMMANDS, given],
-            capture_output=True,
-            text=True,
-            timeout=900,
-            env=environment,
-            cwd=tmp_path,
-        )
-        assert done.returncode == 0, done.stderr
-        return [Ended(*json.loads(line)) for line in done.stdout.splitlines()]
+        out = printed(COMMANDS, given, cwd=tmp_path, **{"PYTHONPATH": path, **variables})
+        return [Ended(*json.loads(line)) for line in out.splitlines()]
 
     return run
 

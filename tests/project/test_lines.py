@@ -1,6 +1,6 @@
-"""What `tools.lines` counts as a line of code, and where it puts a file."""
+"""What `tools.lines` counts as a line of code."""
 
-from tools.lines import count, part, room
+from tools.lines import count
 
 PYTHON = '''"""A docstring
 of two lines."""
@@ -30,18 +30,3 @@ export const area = (side: number) =>
 def test_comments_docstrings_and_empty_lines_are_no_code():
     assert count("dshq_widget/area.py", PYTHON) == 6
     assert count("js/area.ts", TYPESCRIPT) == 3
-
-
-def test_a_file_belongs_to_one_part_and_one_room():
-    places = {
-        "dshq_widget/algorithms/ppo/run.py": ("dshq_widget", "dshq_widget/algorithms"),
-        "kernels/dshq_kernels/play/loops.py": ("kernels", "kernels/dshq_kernels/play"),
-        "js/match/show.ts": ("js", "js/match"),
-        "js/page.ts": ("js", "js"),
-        "js/features/gate/panel/dials.ts": ("js", "js/features/gate"),
-    }
-    assert {name: (part(name), room(name)) for name in places} == places
-    assert part("js/tests/match/show.test.ts") == part("js/features/gate/tests/gate.test.ts") == "js/tests"
-    assert [part(name) for name in ("dshq_widget/static/widget.js", "docs/reference/rules.md", "package.json")] == [
-        None
-    ] * 3

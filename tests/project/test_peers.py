@@ -1,6 +1,4 @@
-"""The comparison with other people's libraries (`benchmarks/peers`): its clock, its judge, what it runs and what it
-leaves out; and a short run of each script whose library is in the package index.
-"""
+"""The comparison with other people's libraries (`benchmarks/peers`): its clock, its judge, what it runs."""
 
 import argparse
 import importlib.util

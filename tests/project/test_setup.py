@@ -1,6 +1,4 @@
-"""The set-up: one version of everything that the Makefile installs, and no PyTorch, hub or tests where only Lab is
-wanted.
-"""
+"""The set-up: one version of all that the Makefile installs; no PyTorch, hub or tests for Lab alone."""
 
 import importlib.metadata
 import os
@@ -87,11 +85,6 @@ def test_lab_brings_neither_torch_nor_hub_nor_tests():
     steps = subprocess.run(["make", "-n", "lab"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert steps.returncode == 0, steps.stderr
     assert "tools.lab" in steps.stdout and "--torch" not in steps.stdout and "npm ci --log" not in steps.stdout
-
-
-def test_an_unknown_extra_is_an_error():
-    with pytest.raises(KeyError):
-        install.requirements(("nothing",))
 
 
 @pytest.mark.slow

@@ -8,31 +8,18 @@ import yaml
 from dshq_widget.drills import drills
 from tools.site import documents, drill_pages, matches
 
+RULES = ("docs/reference/rules.md", "reference/rules.md")
+
 
 @pytest.mark.parametrize(
     ("document", "page", "link", "there"),
     [
-        ("docs/reference/rules.md", "reference/rules.md", "../../dshq_widget/drills/README.md", "../write-a-drill.md"),
-        (
-            "docs/reference/rules.md",
-            "reference/rules.md",
-            "../../notebooks/20_write_your_own_drill.ipynb",
-            "../lessons/20_write_your_own_drill.md",
-        ),
-        (
-            "docs/reference/rules.md",
-            "reference/rules.md",
-            "../examples/magpie.py",
-            "../sources/docs/examples/magpie.py.md",
-        ),
+        (*RULES, "../../dshq_widget/drills/README.md", "../write-a-drill.md"),
+        (*RULES, "../../notebooks/20_write_your_own_drill.ipynb", "../lessons/20_write_your_own_drill.md"),
+        (*RULES, "../examples/magpie.py", "../sources/docs/examples/magpie.py.md"),
         ("docs/classroom/README.md", "classroom/README.md", "../howto/gpu.md", "../howto/gpu.md"),
         ("dshq_widget/drills/README.md", "write-a-drill.md", "../../docs/howto/gpu.md", "howto/gpu.md"),
-        (
-            "docs/reference/drills.md",
-            "reference/drills.md",
-            "../images/drills/sumo.png",
-            "../images/drills/sumo.png",
-        ),
+        ("docs/reference/drills.md", "reference/drills.md", "../images/drills/sumo.png", "../images/drills/sumo.png"),
         ("docs/architecture.md", "architecture.md", "../README.md", "index.md"),
         ("docs/howto/gpu.md", "howto/gpu.md", "https://example.org/a.md", "https://example.org/a.md"),
         ("docs/README.md", "documents.md", "start/install.md", "start/install.md"),

@@ -26,6 +26,15 @@ def drive(flow: Flow, seconds: float, dirty: Callable[[float], set[str]], answer
     return sent
 
 
+def shown() -> Flow:
+    """To a page that has said hello and holds everything."""
+    flow = Flow()
+    flow.received(hello=True)
+    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
+    flow.received(flow.seq)
+    return flow
+
+
 def test_flow_with_a_page_that_answers():
     flow = Flow()
     flow.received(hello=True)
@@ -101,10 +110,7 @@ def test_flow_gives_a_page_no_show_that_it_holds():
 
 
 def test_flow_hidden_pages_get_no_pictures():
-    flow = Flow()
-    flow.received(hello=True)
-    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
-    flow.received(flow.seq)
+    flow = shown()
     flow.hidden = True
     assert flow.due({"policy", "metrics"}, 5.0, True, 1.0) == set()
     assert flow.due({"policy", "show"}, 5.0, True, 1.0) == {"show"}
@@ -113,10 +119,7 @@ def test_flow_hidden_pages_get_no_pictures():
 
 
 def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pictures():
-    flow = Flow()
-    flow.received(hello=True)
-    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
-    flow.received(flow.seq)
+    flow = shown()
     assert not flow.waiting
     flow.hidden = True  # and a hidden page acknowledges nothing
     for now in (5.0, 50.0):
@@ -128,10 +131,7 @@ def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pic
 
 
 def test_flow_a_policy_that_a_hidden_page_never_acknowledged_is_sent_when_it_is_seen_again():
-    flow = Flow()
-    flow.received(hello=True)
-    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
-    flow.received(flow.seq)
+    flow = shown()
     flow.sent(flow.due({"policy", "show"}, 5.0, True, 1.0), 5.0)
     flow.hidden = True
     assert flow.due((), 20.0, True, 1.0) == {"show"}, "sent once more, but for the policy"

@@ -1,6 +1,4 @@
-"""Whatever a page sends, as messages, as state, as malformed comm traffic: the kernel's half lives on, unharmed, with a
-drill and with an environment, whose show the kernel itself plays.
-"""
+"""Whatever a page sends, the kernel's half lives on, unharmed, with a drill and with an environment."""
 
 import json
 import math
@@ -19,7 +17,7 @@ from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.page_protocol import check_show
-from tests.harness.browser.recorded_widget import PATIENCE, RecordingComm
+from tests.harness.browser.recorded_widget import RecordingComm, until
 from tests.harness.counts import times
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -42,8 +40,7 @@ values = some.recursive(
 kinds = protocol.MESSAGES["page_to_kernel"]
 fields = sorted({field for names in kinds.values() for field in names} | {"learning_rate", "hidden_sizes", "opponents"})
 messages = some.fixed_dictionaries(
-    {"type": some.sampled_from(sorted(kinds)) | values},
-    optional=dict.fromkeys(fields, values),
+    {"type": some.sampled_from(sorted(kinds)) | values}, optional=dict.fromkeys(fields, values)
 )
 shows = some.dictionaries(some.sampled_from(sorted(protocol.SHOW_DEFAULTS)) | some.text(max_size=8), values)
 states = some.dictionaries(
@@ -191,11 +188,8 @@ def test_what_a_person_chose_in_python_is_no_reason_to_refuse_the_rest(monkeypat
 def assert_answers(victim):
     victim.comm.log.clear()
     victim.comm.say({"type": "HELLO"})
-    deadline = time.monotonic() + PATIENCE
-    while not victim.comm.customs("HISTORY"):
-        assert victim._sender.is_alive(), "the sender thread ended"
-        assert time.monotonic() < deadline, "no answer any more"
-        time.sleep(0.002)
+    until(lambda: victim.comm.customs("HISTORY") or not victim._sender.is_alive())
+    assert victim._sender.is_alive(), "the sender thread ended"
 
 
 @settings(

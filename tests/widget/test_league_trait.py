@@ -44,14 +44,6 @@ def test_the_trait_follows_the_trainer(make):
     assert widget.league == []
 
 
-@pytest.mark.parametrize("league", [[], "none", [{"name": "v1"}]])
-def test_the_page_cannot_change_it(make, league):
-    widget = make()
-    widget.comm.say({"state": {"league": league}, "buffer_paths": []}, "update")
-    widget._inbox.work()
-    assert widget.league == []
-
-
 def test_warnings_of_the_trainer_reach_the_page(make):
     widget = make()
     widget.comm.say({"type": "HELLO"})

@@ -1,6 +1,5 @@
-"""What pages outside of a notebook may do: their content security policies, and the sandbox of an embedded match."""
+"""What pages outside of a notebook may do: their content security policies."""
 
-import re
 import urllib.request
 
 import pytest
@@ -51,11 +50,3 @@ def test_what_is_served_and_exported_has_them(tmp_path, monkeypatch):
     text = export_html.document(state, "", "")
     assert f'<meta http-equiv="Content-Security-Policy" content="{export_html.POLICY}">' in text
     assert text.index("Content-Security-Policy") < text.index("<script"), "it holds for what comes after it"
-
-
-def test_an_embedded_match_is_of_no_origin():
-    """With `allow-same-origin` it would reach the notebook, with `allow-top-navigation` lead it elsewhere."""
-    markup = export_html.frame('<p title="x">', '"><script>')
-    (sandbox,) = re.findall(r'<iframe sandbox="([^"]*)"', markup)
-    assert set(sandbox.split()) == {"allow-scripts", "allow-downloads"}
-    assert "<script>" not in markup and markup.count("<") == 2

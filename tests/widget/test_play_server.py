@@ -1,6 +1,7 @@
 """A widget on a page of its own: who is let in, what a page is told, and what of it the widget hears."""
 
 import asyncio
+import functools
 import socket
 import struct
 import threading
@@ -75,6 +76,10 @@ class Page:
         while not good():
             assert await self.hear(), "the connection ended before that"
 
+    async def ended(self) -> None:
+        while await self.hear():
+            pass
+
     async def say(self, data: dict[str, Any], *buffers: bytes) -> None:
         await self.connection.write_message(packed(data, buffers), binary=True)
 
@@ -89,9 +94,12 @@ async def opened(server: PlayServer, url: str = "", **headers: str) -> Page:
     return page
 
 
-def run(what: Awaitable[None]) -> None:
-    """In a loop of its own."""
-    asyncio.run(asyncio.wait_for(what, 3 * PATIENCE))  # type: ignore[arg-type]
+def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @functools.wraps(test)
+    def run(*given: Any, **named: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*given, **named), 3 * PATIENCE))
+
+    return run
 
 
 def status_of(url: str, **headers: str) -> tuple[int, str]:
@@ -129,7 +137,8 @@ def test_a_large_request_is_refused_before_it_is_held(served):
         assert link.recv(100).startswith(b"HTTP/1.1 400")
 
 
-def test_connections_and_pages_are_counted(served, monkeypatch):
+@in_a_loop
+async def test_connections_and_pages_are_counted(served, monkeypatch):
     _, server = served
     monkeypatch.setattr(BoundedServer, "most_open", 3)
     monkeypatch.setattr(play_server, "MOST_PAGES", 2)
@@ -145,178 +154,144 @@ def test_connections_and_pages_are_counted(served, monkeypatch):
         except OSError:  # the server has not yet seen that the others are gone
             return False
 
-    async def main() -> None:
-        while not answered():
-            await asyncio.sleep(0.01)
-        pages = [await opened(server) for _ in range(2)]
-        with pytest.raises(HTTPClientError) as refused:
-            await opened(server)
-        assert refused.value.code == 503
-        pages[0].connection.close()
-        while await pages[0].hear():
-            pass
-        while server.full:
-            await asyncio.sleep(0.01)
+    while not answered():
+        await asyncio.sleep(0.01)
+    pages = [await opened(server) for _ in range(2)]
+    with pytest.raises(HTTPClientError) as refused:
         await opened(server)
+    assert refused.value.code == 503
+    pages[0].connection.close()
+    await pages[0].ended()
+    while server.full:
+        await asyncio.sleep(0.01)
+    await opened(server)
 
-    run(main())
 
-
-def test_another_user_of_the_machine_is_refused_though_he_has_read_the_token(served, monkeypatch):
+@in_a_loop
+async def test_another_user_of_the_machine_is_refused_though_he_has_read_the_token(served, monkeypatch):
     """A browser is started with the address as an argument, which everybody can read."""
     _, server = served
     assert status_of(server.url)[0] == 200
     asked: list[tuple] = []
     monkeypatch.setattr(play_server, "is_neighbour", lambda peer, own: not asked.append((peer, own)))
     assert status_of(server.url)[0] == 403
-
-    async def go() -> None:
-        with pytest.raises(HTTPClientError) as refused:
-            await websocket_connect(server.url.replace("http", "ws").replace("/?", "/socket?"))
-        assert refused.value.code == 403
-
-    run(go())
+    with pytest.raises(HTTPClientError) as refused:
+        await websocket_connect(server.url.replace("http", "ws").replace("/?", "/socket?"))
+    assert refused.value.code == 403
     port = int(server.url.split(":")[2].split("/")[0])
     assert len(asked) == 2 and all(own == ("127.0.0.1", port) != peer for peer, own in asked)
 
 
-def test_a_websocket_is_taken_from_the_page_itself_only(served):
+@in_a_loop
+async def test_a_websocket_is_taken_from_the_page_itself_only(served):
     _, server = served
     own = server.url.partition("/?")[0]
-
-    async def main() -> None:
-        for url, headers in (
-            (server.url[:-1] + "!", {"Origin": own}),
-            (server.url, {"Origin": "http://evil.example"}),
-            (server.url, {"Origin": own, "Host": "evil.example"}),
-        ):
-            with pytest.raises(HTTPClientError) as refused:
-                await opened(server, url, **headers)
-            assert refused.value.code == 403
-        assert (await opened(server, Origin=own)).traits["status"] == "idle"
-
-    run(main())
+    for url, headers in (
+        (server.url[:-1] + "!", {"Origin": own}),
+        (server.url, {"Origin": "http://evil.example"}),
+        (server.url, {"Origin": own, "Host": "evil.example"}),
+    ):
+        with pytest.raises(HTTPClientError) as refused:
+            await opened(server, url, **headers)
+        assert refused.value.code == 403
+    assert (await opened(server, Origin=own)).traits["status"] == "idle"
 
 
-def test_a_page_gets_the_state_and_then_what_changes(served):
+@in_a_loop
+async def test_a_page_gets_the_state_and_then_what_changes(served):
     w, server = served
-
-    async def main() -> None:
-        page = await opened(server)
-        assert page.kinds == ["comm_open"]
-        assert page.traits["drill"]["spec"]["name"] == "bandit"
-        assert page.traits["policy"]["data"] == w.policy["data"] and len(w.policy["data"]) > 100
-        assert "_esm" not in page.traits
-        await page.hello()
-        w.speed = 4
-        await page.until(lambda: page.traits["show"]["speed"] == 4)
-        later = await opened(server)
-        assert later.traits["show"]["speed"] == 4
-
-    run(main())
+    page = await opened(server)
+    assert page.kinds == ["comm_open"]
+    assert page.traits["drill"]["spec"]["name"] == "bandit"
+    assert page.traits["policy"]["data"] == w.policy["data"] and len(w.policy["data"]) > 100
+    assert "_esm" not in page.traits
+    await page.hello()
+    w.speed = 4
+    await page.until(lambda: page.traits["show"]["speed"] == 4)
+    later = await opened(server)
+    assert later.traits["show"]["speed"] == 4
 
 
-def test_what_a_page_changes_the_others_hear(served):
+@in_a_loop
+async def test_what_a_page_changes_the_others_hear(served):
     w, server = served
-
-    async def main() -> None:
-        one, other = await opened(server), await opened(server)
-        show = {**one.traits["show"], "speed": 2.0}
-        state = {"tick": 1, "score": [0, 0], "state": None}
-        await one.say(
-            {
-                "method": "update",
-                "state": {"show": show, "snapshot": state},
-                "buffer_paths": [["snapshot", "state"]],
-            },
-            b"\x00\x01\xff",
-        )
-        await other.until(lambda: other.traits["show"]["speed"] == 2.0)
-        assert other.traits["snapshot"] is None, "where the match stands is for whoever opens the page next"
-        while w.snapshot is None:
-            await asyncio.sleep(0.01)
-        assert w.snapshot["state"] == b"\x00\x01\xff" and w.speed == 2.0
-        assert (await opened(server)).traits["snapshot"]["state"] == b"\x00\x01\xff"
-
-    run(main())
+    one, other = await opened(server), await opened(server)
+    show = {**one.traits["show"], "speed": 2.0}
+    state = {"tick": 1, "score": [0, 0], "state": None}
+    await one.say(
+        {"method": "update", "state": {"show": show, "snapshot": state}, "buffer_paths": [["snapshot", "state"]]},
+        b"\x00\x01\xff",
+    )
+    await other.until(lambda: other.traits["show"]["speed"] == 2.0)
+    assert other.traits["snapshot"] is None, "where the match stands is for whoever opens the page next"
+    while w.snapshot is None:
+        await asyncio.sleep(0.01)
+    assert w.snapshot["state"] == b"\x00\x01\xff" and w.speed == 2.0
+    assert (await opened(server)).traits["snapshot"]["state"] == b"\x00\x01\xff"
 
 
-def test_a_page_changes_nothing_on_the_others_but_the_show(served):
+@in_a_loop
+async def test_a_page_changes_nothing_on_the_others_but_the_show(served):
     _, server = served
-
-    async def main() -> None:
-        one, other = await opened(server), await opened(server)
-        before = {name: other.traits[name] for name in ("drill", "status", "seq")}
-        wrong = {"drill": {"javascript": "alert(1)"}, "status": "<b>", "seq": 10**9, "no such": 1}
-        await one.say({"method": "update", "state": wrong, "buffer_paths": []})
-        show = {**one.traits["show"], "speed": 2.0}
-        await one.say({"method": "update", "state": {"show": show}, "buffer_paths": []})
-        await other.until(lambda: other.traits["show"]["speed"] == 2.0)
-        assert {name: other.traits[name] for name in before} == before and "no such" not in other.traits
-
-    run(main())
+    one, other = await opened(server), await opened(server)
+    before = {name: other.traits[name] for name in ("drill", "status", "seq")}
+    wrong = {"drill": {"javascript": "alert(1)"}, "status": "<b>", "seq": 10**9, "no such": 1}
+    await one.say({"method": "update", "state": wrong, "buffer_paths": []})
+    show = {**one.traits["show"], "speed": 2.0}
+    await one.say({"method": "update", "state": {"show": show}, "buffer_paths": []})
+    await other.until(lambda: other.traits["show"]["speed"] == 2.0)
+    assert {name: other.traits[name] for name in before} == before and "no such" not in other.traits
 
 
-def test_files_go_both_ways(served, tmp_path):
+@in_a_loop
+async def test_files_go_both_ways(served, tmp_path):
     w, server = served
     policy = w.save(tmp_path / "saved.dshq").read_bytes()
+    page = await opened(server)
+    await page.hello()
+    await page.say({"method": "custom", "content": {"type": "SAVE_POLICY"}})
+    files: list[bytes] = []
 
-    async def main() -> None:
-        page = await opened(server)
-        await page.hello()
-        await page.say({"method": "custom", "content": {"type": "SAVE_POLICY"}})
-        files: list[bytes] = []
+    def came() -> bool:
+        files.extend(buffers[0] for said, buffers in page.said if said["type"] == "POLICY_FILE")
+        return bool(files)
 
-        def came() -> bool:
-            files.extend(buffers[0] for said, buffers in page.said if said["type"] == "POLICY_FILE")
-            return bool(files)
-
-        await page.until(came)
-        (tmp_path / "sent.dshq").write_bytes(files[0])
-        assert checkpoint.load(tmp_path / "sent.dshq").drill == "bandit" and len(files[0]) == len(policy)
-        load = {"type": "LOAD_POLICY", "name": "x.dshq", "part": 0, "parts": 1}
-        await page.say({"method": "custom", "content": load}, policy)
-        await page.until(lambda: "x.dshq" in page.traits["status_text"])
-
-    run(main())
+    await page.until(came)
+    (tmp_path / "sent.dshq").write_bytes(files[0])
+    assert checkpoint.load(tmp_path / "sent.dshq").drill == "bandit" and len(files[0]) == len(policy)
+    load = {"type": "LOAD_POLICY", "name": "x.dshq", "part": 0, "parts": 1}
+    await page.say({"method": "custom", "content": load}, policy)
+    await page.until(lambda: "x.dshq" in page.traits["status_text"])
 
 
-def test_nonsense_ends_that_page_and_nothing_else(served):
+@in_a_loop
+async def test_nonsense_ends_that_page_and_nothing_else(served):
     w, server = served
-
-    async def main() -> None:
-        fine = await opened(server)
-        for frame in (b"", b"\x01", b"\xff" * 40, packed({"method": "custom"}, [b"x"])[:-1], b"\1\0\0\0\2\0\0\0[]"):
-            bad = await opened(server)
-            await bad.connection.write_message(frame, binary=True)
-            while await bad.hear():
-                pass
-            assert bad.connection.close_code == 1003
-        await fine.say({"method": "no such"})
-        await fine.say({"method": "request_state"})
-        fine.traits.pop("_esm", None)
-        await fine.say({"method": "update", "state": {"speed": []}, "buffer_paths": []})
-        await fine.hello()
-        w.speed = 8
-        await fine.until(lambda: fine.traits["show"]["speed"] == 8)
-        assert "_esm" not in fine.traits, "the whole state is not sent again for a few bytes"
-
-    run(main())
+    fine = await opened(server)
+    for frame in (b"", b"\x01", b"\xff" * 40, packed({"method": "custom"}, [b"x"])[:-1], b"\1\0\0\0\2\0\0\0[]"):
+        bad = await opened(server)
+        await bad.connection.write_message(frame, binary=True)
+        await bad.ended()
+        assert bad.connection.close_code == 1003
+    await fine.say({"method": "no such"})
+    await fine.say({"method": "request_state"})
+    fine.traits.pop("_esm", None)
+    await fine.say({"method": "update", "state": {"speed": []}, "buffer_paths": []})
+    await fine.hello()
+    w.speed = 8
+    await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+    assert "_esm" not in fine.traits, "the whole state is not sent again for a few bytes"
 
 
-def test_deep_json_ends_that_page_in_a_sentence(served, caplog):
+@in_a_loop
+async def test_deep_json_ends_that_page_in_a_sentence(served, caplog):
     _, server = served
     state = b'{"method":"update","state":{"show":%s}}' % (b'{"a":' * 5000 + b"1" + b"}" * 5000)
-
-    async def main() -> None:
-        for text in (b"[" * 500_000, state):
-            page = await opened(server)
-            await page.connection.write_message(struct.pack("<2I", 1, len(text)) + text, binary=True)
-            while await page.hear():
-                pass
-            assert page.connection.close_code == 1003 and "recursion" in page.connection.close_reason
-
-    run(main())
+    for text in (b"[" * 500_000, state):
+        page = await opened(server)
+        await page.connection.write_message(struct.pack("<2I", 1, len(text)) + text, binary=True)
+        await page.ended()
+        assert page.connection.close_code == 1003 and "recursion" in page.connection.close_reason
     assert server.token not in caplog.text and "Traceback" not in caplog.text
 
 
@@ -327,7 +302,8 @@ def test_what_goes_wrong_is_logged_without_the_token(served, caplog, monkeypatch
     assert "ZeroDivisionError" in caplog.text and server.token not in caplog.text
 
 
-def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypatch):
+@in_a_loop
+async def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypatch):
     """What it has sent stays on its side: the widget holds a bounded number of bytes."""
     w, server = served
     held = threading.Event()
@@ -339,69 +315,53 @@ def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, monkeypat
         assert held.wait(PATIENCE)
 
     monkeypatch.setitem(w._commands.verbs, "LOAD_POLICY", slow)
-
-    async def main() -> None:
-        bad, fine = await opened(server), await opened(server)
-        await fine.hello()
-        sending = asyncio.gather(*(bad.say({"method": "custom", "content": part}, bytes(12 << 20)) for _ in range(20)))
-        while w._inbox._bytes < inbox.CROWDED_BYTES:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
-        assert w._inbox._bytes < inbox.CROWDED_BYTES + 2 * (12 << 20) and not sending.done()
-        held.set()
-        await sending
-        while len(most) < 20 or w._inbox._bytes:
-            await asyncio.sleep(0.01)
-        w.speed = 8
-        await fine.until(lambda: fine.traits["show"]["speed"] == 8)
-
-    run(main())
+    bad, fine = await opened(server), await opened(server)
+    await fine.hello()
+    sending = asyncio.gather(*(bad.say({"method": "custom", "content": part}, bytes(12 << 20)) for _ in range(20)))
+    while w._inbox._bytes < inbox.CROWDED_BYTES:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)
+    assert w._inbox._bytes < inbox.CROWDED_BYTES + 2 * (12 << 20) and not sending.done()
+    held.set()
+    await sending
+    while len(most) < 20 or w._inbox._bytes:
+        await asyncio.sleep(0.01)
+    w.speed = 8
+    await fine.until(lambda: fine.traits["show"]["speed"] == 8)
     assert max(most) <= inbox.BYTES_MAX
 
 
-def test_a_message_has_a_bound_though_its_buffers_may_be_large(served):
+@in_a_loop
+async def test_a_message_has_a_bound_though_its_buffers_may_be_large(served):
     _, server = served
-
-    async def main() -> None:
-        bad = await opened(server)
-        await bad.say({"method": "custom", "content": {"type": "HELLO", "seq": 0, "x": "x" * (2 << 20)}})
-        while await bad.hear():
-            pass
-        assert bad.connection.close_code == 1003
-
-    run(main())
+    bad = await opened(server)
+    await bad.say({"method": "custom", "content": {"type": "HELLO", "seq": 0, "x": "x" * (2 << 20)}})
+    await bad.ended()
+    assert bad.connection.close_code == 1003
 
 
-def test_a_page_that_takes_nothing_is_dropped_and_holds_nobody_up(served, monkeypatch):
+@in_a_loop
+async def test_a_page_that_takes_nothing_is_dropped_and_holds_nobody_up(served, monkeypatch):
     monkeypatch.setattr(play_comm, "BYTES_MAX", 1 << 20)
     w, server = served
-
-    async def main() -> None:
-        slow = await opened(server)
-        began = time.monotonic()
-        for _ in range(60):
-            w.send({"type": "LOG", "level": "notice", "text": "x" * (1 << 18)})
-        assert time.monotonic() - began < PATIENCE / 2
-        while await slow.hear():
-            pass
-        assert slow.connection.close_code == TOO_SLOW
-        assert (await opened(server)).traits["status"] == "idle"
-
-    run(main())
+    slow = await opened(server)
+    began = time.monotonic()
+    for _ in range(60):
+        w.send({"type": "LOG", "level": "notice", "text": "x" * (1 << 18)})
+    assert time.monotonic() - began < PATIENCE / 2
+    await slow.ended()
+    assert slow.connection.close_code == TOO_SLOW
+    assert (await opened(server)).traits["status"] == "idle"
 
 
-def test_closing_the_widget_tells_the_page_and_ends_the_server():
+@in_a_loop
+async def test_closing_the_widget_tells_the_page_and_ends_the_server():
     w = DrillWidget(Bandit)
     server = serve(w)
-
-    async def main() -> None:
-        page = await opened(server)
-        await asyncio.to_thread(w.close)
-        while await page.hear():
-            pass
-        assert page.kinds[-1] == "comm_close"
-
-    run(main())
+    page = await opened(server)
+    await asyncio.to_thread(w.close)
+    await page.ended()
+    assert page.kinds[-1] == "comm_close"
     server.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "dshq-play"]
     with pytest.raises(urllib.error.URLError):
@@ -410,17 +370,13 @@ def test_closing_the_widget_tells_the_page_and_ends_the_server():
         serve(w)
 
 
-def test_closing_the_server_leaves_the_widget(served):
+@in_a_loop
+async def test_closing_the_server_leaves_the_widget(served):
     w, server = served
-
-    async def main() -> None:
-        page = await opened(server)
-        await asyncio.to_thread(server.close)
-        while await page.hear():
-            pass
-        assert page.kinds[-1] != "comm_close" and page.connection.close_code == 1001
-
-    run(main())
+    page = await opened(server)
+    await asyncio.to_thread(server.close)
+    await page.ended()
+    assert page.kinds[-1] != "comm_close" and page.connection.close_code == 1001
     server.close()
     again = serve(w)
     with pytest.raises(ValueError, match="wanted one of 127.0.0.1 that is free"):

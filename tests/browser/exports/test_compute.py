@@ -185,9 +185,7 @@ def play(page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dic
 def replay(
     drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: str, side: int, seed: int, gamma: float
 ) -> dict:
-    """What the processor says of `actions` [T, rows] of the sides from `side` on in games seeded `seed`, `seed + 1`,
-    ...: each decision's observations, masks, rewards and ends, [T, rows, ...], what came after, and each value.
-    """
+    """What the processor says of `actions` [T, rows] of the sides from `side` on in games seeded from `seed`."""
     game, spec = drill.game(), drill.spec
     sides = 1 if opponent != "self" else spec.sides
     learning = slice(side, side + sides)
@@ -276,9 +274,7 @@ class Told:
 def agree(
     drill: CompiledDrill, policy: Policy, found: dict, opponent: str, side: int, games: int, seed: int, told: Told
 ) -> None:
-    """Compare samples `[T, rows, ...]` of games against one opponent, learned from `side`, with the processor's; adds
-    what ended and what was paid to `told`.
-    """
+    """Compare samples of games against one opponent with the processor's; adds what was paid to `told`."""
     mask = found.pop("mask")
     seen = found.pop("observations")
     planes = {name: values[..., 0] for name, values in found.items()}

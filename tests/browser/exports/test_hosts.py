@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from dshq_widget import DrillWidget
 from tests.harness.browser.console import Console
 from tests.harness.browser.exported_page import train
 from tests.harness.browser.hosts import headers, served
@@ -15,14 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HOSTS = headers()
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("hosted")
-    with DrillWidget("approach", seed=3, num_envs=64, workers=0, pace=30_000) as widget:
-        widget.export_html(made / "match.html", train=True)
-    return made
-
-
 def test_there_is_a_recipe_for_each():
     assert set(HOSTS) == {"nginx", "Vercel", "Cloudflare Pages", "GitHub Pages"}
     policies = {sent.get("Content-Security-Policy") for name, sent in HOSTS.items() if name != "GitHub Pages"}
@@ -30,8 +21,8 @@ def test_there_is_a_recipe_for_each():
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_a_page_plays_and_trains_there(plain_chromium: Browser, folder: Path, name: str):
-    with served(folder, HOSTS[name]) as address:
+def test_a_page_plays_and_trains_there(plain_chromium: Browser, exported: Path, name: str):
+    with served(exported.parent, HOSTS[name]) as address:
         context = plain_chromium.new_context()
         page, console = context.new_page(), Console()
         console.watch(page)
@@ -46,9 +37,9 @@ def test_a_page_plays_and_trains_there(plain_chromium: Browser, folder: Path, na
         assert console.problems == []
 
 
-def test_a_narrower_policy_is_noticed(plain_chromium: Browser, folder: Path):
+def test_a_narrower_policy_is_noticed(plain_chromium: Browser, exported: Path):
     """So the test above can fail."""
-    with served(folder, {"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"}) as address:
+    with served(exported.parent, {"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"}) as address:
         page, console = plain_chromium.new_page(), Console()
         console.watch(page)
         page.goto(f"{address}match.html")

@@ -7,12 +7,11 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds
-from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.service.upload_checks import admit
 from dshq_widget.classroom.store import Store
 from dshq_widget.policy import ladder
 from tests.harness.browser.page import WidgetPage
-from tests.harness.class_league import Service, open_round
+from tests.harness.class_league import Service, open_round, play_all
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -39,9 +38,7 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         page.get_by_role("status").filter(has_text="Received: version").wait_for()
 
         store.close_round(number, rounds.anchors_of("ball", ["chaser"]))
-        referee = Referee(store)
-        while referee.play_next():
-            pass
+        play_all(store)
         page.get_by_role("link", name="Round 1").click()
         assert page.locator(".standings tbody tr").count() == 4
         assert EVIL in page.locator(".standings").inner_text() and page.locator("img").count() == 0

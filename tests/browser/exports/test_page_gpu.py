@@ -14,6 +14,7 @@ from dshq_widget.policy import checkpoint
 from tests.harness.browser.exported_page import PATIENCE, Opened, train
 from tests.harness.browser.files import saved
 from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import stops
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -101,8 +102,7 @@ def test_forced_it_trains_and_its_files_go_on_in_python(chromium, exported, tmp_
     assert 0 < metrics["entropy"] <= math.log(2) + 1e-6
     assert int(running.state["adam_step"]) > 0 and running.state["adam_v"].max() > 0
     assert running.state["adam_m"].shape == running.weights.shape
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
     path = saved(widget, "save-policy", tmp_path)
     kept = checkpoint.load(path)
     with Trainer(path, workers=0) as trainer:

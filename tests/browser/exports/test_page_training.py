@@ -16,7 +16,7 @@ from tests.browser.conftest import OpenPage
 from tests.harness.browser.exported_page import PATIENCE, Opened, train
 from tests.harness.browser.files import drop, saved
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import begin
+from tests.harness.browser.watching import begin, stops
 
 pytestmark = pytest.mark.browser
 
@@ -25,13 +25,6 @@ from dshq_widget import DrillWidget
 w = DrillWidget("approach", num_envs=64, workers=0, **{more!r})
 w
 """
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A drill of one side as one file; it learns within seconds."""
-    with DrillWidget("approach", seed=3, num_envs=64, workers=0, pace=30_000) as made:
-        return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
 
 
 @pytest.mark.slow
@@ -55,8 +48,7 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
 
     running = checkpoint.load(saved(widget, "save-policy", tmp_path))
     assert running.drill == "approach" and running.version > held and "adam_m" in running.state
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
     path = saved(widget, "save-policy", tmp_path)
     kept = checkpoint.load(path)
     with Trainer(path, workers=0) as trainer:  # Python goes on from there
@@ -188,8 +180,7 @@ def test_python_trains_in_the_page_as_in_a_process(plain_chromium, open_page: Op
     page.kernel.run("w.set_hyper(learning_rate=0.001)")
     widget.wait_number("version", lambda version: version >= 3)
 
-    widget.control("stop").click()  # the page's button is the kernel's, too
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
     assert "stopped at version" in page.kernel.run("print(w.status_text)")
     version = train(widget, 1)
     widget.page.reload()
@@ -261,8 +252,7 @@ def test_a_network_that_judges_pairs_learns_in_its_page(plain_chromium, tmp_path
     widget = opened.widget()
     train(widget, 2)
     widget.wait_number("return", lambda filled: filled > 0.7, timeout=PATIENCE)  # chance: .58
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
     with Trainer(saved(widget, "save-policy", tmp_path), workers=0) as trainer:  # Python goes on from there
         version = trainer.version
         trainer.train_for(updates=1, progress=False)
@@ -280,8 +270,7 @@ def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
     widget.control("pause-learning")  # opens the Lab, which says where it trains
     assert "played on 2 more threads" in widget.root.inner_text()
     widget.wait_number("return", lambda reward: reward > 0.5, timeout=PATIENCE)
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
     widget.until(lambda: len(opened.page.workers), lambda count: count == 1, 30, "the show's worker alone")
     opened.close()
 

@@ -1,6 +1,4 @@
-"""A notebook in Firefox and in WebKitGTK: its match plays, learns in the kernel and is there again after a reload; so
-does a drill of one's own, written in the next cell. `make test-fronts` brings both engines.
-"""
+"""A notebook in Firefox and in WebKitGTK: its match plays, learns and is there after a reload."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""The widget as a good guest: any ipywidget's habits, keyboard and screen reader, contrast and width, other front ends.
-
-docs/reference/front-ends.md says which front ends were tried; those that are not installed are skipped by name.
-"""
+"""The widget as a good guest: habits, keyboard, screen reader, contrast, width (docs/reference/front-ends.md)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +10,9 @@ from tests.browser.conftest import OpenNotebook, OpenPage, SharedPage
 from tests.harness.browser.front_ends import AS_ROOT, needs, served
 from tests.harness.browser.lab import write_notebook
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import CARTPOLE, OUTSIDE, OVERLAPS, PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.watching import CARTPOLE, OUTSIDE, OVERLAPS, PLAIN, TRAINED, begin, stops, ticks_on
 
 pytestmark = pytest.mark.browser
-
-# ---- an ipywidget like any other
 
 
 @pytest.mark.slow
@@ -48,9 +43,6 @@ ipywidgets.VBox([w, label, mirror])
     widget.until(lambda: labels.nth(1).inner_text(), lambda text: text == "training", 60, "dlink")
     widget.until(lambda: labels.nth(0).inner_text(), bool, 60, "jslink")
     notebook.kernel.run("w.close()")
-
-
-# ---- keyboard, screen reader, contrast
 
 
 def test_every_control_has_a_name_and_is_reached_by_tab(shared_page: SharedPage):
@@ -181,9 +173,6 @@ def test_full_screen_and_back(shared_page: SharedPage):
     assert ticks_on(widget)
 
 
-# ---- other front ends
-
-
 def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: None) -> None:
     """What every front end has to do."""
     page.goto(url, timeout=120_000)
@@ -196,8 +185,7 @@ def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: 
     assert widget.colours(widget.picture()) > 5
     widget.control("train").click()
     assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped")
+    stops(widget)
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
 from dshq_widget.classroom import rounds
-from dshq_widget.classroom.hub.demo import Hub, HubError, proxy_command
+from dshq_widget.classroom.hub.demo import Hub
 from dshq_widget.classroom.hub.share import Share
 from dshq_widget.classroom.store import FINISHED, Store
 from tests.harness.browser.hub import ARGUMENTS, HubServer
 from tests.harness.browser.lab import LAB_KERNEL
 from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 from tests.harness.browser.watching import TRAINED
+from tests.harness.hub import proxy_or_skip
 from tests.harness.process_tree import groups_of, processes_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -34,10 +35,7 @@ PICTURES = Path(os.environ["DSHQ_PICTURES"]) if "DSHQ_PICTURES" in os.environ el
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    try:
-        proxy_command()
-    except HubError as missing:
-        pytest.skip(str(missing))
+    proxy_or_skip()
     with Hub(tmp_path_factory.mktemp("hub"), cpu=0.5, arguments=ARGUMENTS) as running:
         yield running
 

@@ -1,6 +1,4 @@
-"""A drill written in a notebook cell: it plays at once, learns in the worker processes and changes when its cell runs
-again; its mistakes are told by their line.
-"""
+"""A drill written in a notebook cell plays, learns and changes with its cell; mistakes name their line."""
 
 import re
 

@@ -1,8 +1,4 @@
-"""What happens to every notebook sooner or later, and what is left of the widget afterwards.
-
-Kernels that restart and die, several views, many widgets, windowed cells, cells run again and again, busy kernels and
-addresses without https, all of it in a real JupyterLab. Behaviour only, under generous time-outs.
-"""
+"""What happens to every notebook sooner or later, and what is left of the widget afterwards."""
 
 import json
 import os
@@ -18,9 +14,6 @@ from tests.harness.browser.page import launch_chromium
 from tests.harness.browser.watching import PLAIN, SMALL, begin, inject, learns, plays_on, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
-
-
-# ---- the kernel
 
 
 @pytest.mark.slow
@@ -68,9 +61,6 @@ def test_train_and_stop_work_while_a_cell_runs_and_the_match_outlives_the_kernel
     process = int(notebook.kernel.run("import os; print(os.getpid())"))
     os.kill(process, signal.SIGKILL)
     stands_alone(widget)
-
-
-# ---- the page
 
 
 @pytest.mark.slow
@@ -169,9 +159,6 @@ def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, op
         (settings / "tracker.jupyterlab-settings").unlink()
 
 
-# ---- what is left
-
-
 USED = """
 import gc, os, threading, psutil, json
 def used():
@@ -229,26 +216,6 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
     assert after["workers"] == 1
     assert after["buffers"] == before["buffers"]
     assert notebook.page.workers[0].evaluate("self.living.size") == 1, "a busy machine may lose one, which is replaced"
-
-
-@pytest.mark.slow
-def test_close_leaves_no_listener_and_no_buffer(chromium, open_notebook: OpenNotebook):
-    cells = [PLAIN, "v = DrillWidget(); display(v); display(v)"]
-    notebook, first = begin(open_notebook, chromium, *cells, prepare=inject(COUNT_DEVICES + COUNT_LISTENERS))
-    for index in (1, 2):
-        notebook.widget(index).wait_attribute("renderer", lambda renderer: renderer == "webgpu")
-    worker = notebook.page.workers[0]
-    assert notebook.page.evaluate("window.dshqListeners()") > 0
-    assert worker.evaluate("self.buffers.size") >= 9
-    notebook.kernel.run("v.close(); w.close()")
-    first.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 0, 60, "no widget")
-    notebook.page.wait_for_timeout(1000)
-    assert notebook.page.evaluate("window.dshqListening()") == []
-    assert worker.evaluate("self.buffers.size") == 0
-    assert worker.evaluate("self.textures.size") == 0
-
-
-# ---- GPUs, workers, addresses
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.bare_page import BarePage
-from tests.harness.browser.watching import TRAINED, ball_place, begin, pause, ticks_on
+from tests.harness.browser.watching import TRAINED, ball_place, begin, pause, pause_known, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +15,6 @@ SMALL = """from dshq_widget import DrillWidget
 w = DrillWidget(num_envs=64, rollout_length=8, minibatch_size=256, hidden_sizes=(16,), pace=20_000)
 w"""
 BALL = "__import__('numpy').frombuffer(w.snapshot['state'], '<f4')[6:8].tolist()"
-TICK = "w.snapshot and w.snapshot['tick']"
 WEIGHTS, SHARE = "w.config['values']['reward_weights']", "w.config['values']['scene_share']"
 
 
@@ -68,8 +67,7 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     assert not drill.is_visible(), "only a match that stands is a scene"
     widget.control("reset-match").click()
     ticks_on(widget)
-    stands = pause(widget)
-    widget.until(lambda: told(notebook, TICK), lambda tick: tick == stands, 60, "where the ball lies, in the kernel")
+    pause_known(notebook, widget)
     widget.canvas.scroll_into_view_if_needed()
     mouse = widget.page.mouse
     mouse.move(*ball_place(widget, *told(notebook, BALL)))
@@ -98,5 +96,4 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     share.focus()
     share.press("End")
     widget.until(lambda: told(notebook, SHARE), lambda now: now == 0.9, 60, "the share in the kernel")
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import TRAINED, ticks_on
+from tests.harness.browser.watching import TRAINED, stops, ticks_on
 from tests.harness.games.dreamers import stubborn
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -82,8 +82,7 @@ def test_new_versions_take_over_and_a_person_may(plain_chromium, open_page: Open
     widget.wait_number("tick", lambda tick: tick > 0, SLOW)
     widget.control("train").click()
     widget.wait_number("version", lambda version: version > 4, TRAINED)
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)
     newest = int(notebook.kernel.run("print(w._trainer.version)"))
     widget.wait_number("version", lambda version: version == newest, SLOW)
 

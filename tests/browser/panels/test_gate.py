@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.browser.watching import TRAINED, begin
+from tests.harness.browser.watching import TRAINED, begin, learns, stops
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -14,8 +14,7 @@ def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page:
     _, widget = begin(open_page, plain_chromium, CELL)
     panel = widget.tab("gate")
     assert panel.is_visible()
-    widget.control("train").click()
-    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    learns(widget)
     verdicts = lambda: panel.locator(".proposals .verdict").all_inner_texts()  # noqa: E731
     shown = widget.until(verdicts, lambda now: len([v for v in now if v]) >= 8, TRAINED, "eight proposals")
     assert set(shown) <= {"SEND", "WAIT"}
@@ -27,8 +26,5 @@ def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page:
     threshold.press("Enter")
     widget.until(verdicts, lambda now: set(now[:4]) == {"WAIT"}, TRAINED, "a threshold that nothing passes")
 
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
-    version = widget.number("version")
-    widget.control("train").click()
-    widget.wait_number("version", lambda now: now > version, TRAINED)
+    stops(widget)
+    learns(widget)

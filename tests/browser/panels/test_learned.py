@@ -3,20 +3,11 @@
 import pytest
 
 from tests.browser.conftest import OpenPage, SharedPage
-from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import SMALL, TRAINED, begin, rests, ticks_on
+from tests.harness.browser.watching import SMALL, TRAINED, begin, learns, rests, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
 GHOST = "ghost-back"
-
-
-def texts(widget: WidgetPage, selector: str) -> list[str]:
-    return widget.root.locator(selector).all_inner_texts()
-
-
-def unfold(widget: WidgetPage, panel: str) -> None:
-    widget.root.locator(f"details.{panel} > summary").click()
 
 
 @pytest.mark.slow
@@ -24,22 +15,20 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     chip, slider = widget.control("ghost").first, widget.control(GHOST)
     assert not chip.is_visible(), "there is no yesterday yet"
-    widget.control("train").click()
-    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    learns(widget)
     widget.until(chip.is_visible, bool, TRAINED, "an earlier version to choose")
     tick, score = widget.number("tick"), widget.attribute("score")
 
     chip.click()
-    names = lambda: texts(widget, ".board .name")  # noqa: E731
+    names = lambda: widget.texts(".board .name")  # noqa: E731
     seen = widget.until(names, lambda now: now[1] == "v0", 60, "the first version on the board")
     assert seen[0].startswith("v") and seen[0] != "v0"
-    assert "Orange is v0, untrained." in texts(widget, ".ghost .who")[0]
+    assert "Orange is v0, untrained." in widget.texts(".ghost .who")[0]
     assert ticks_on(widget) and widget.number("tick") > tick, "the match went on"
     before, after = (sum(map(int, text.split("-"))) for text in (score, widget.attribute("score")))
     assert after >= before
 
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)
     slider.focus()
     widget.page.keyboard.press("Home")
     widget.until(names, lambda now: now == ["AI", "AI"], 60, "the ghost to go")
@@ -50,7 +39,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     notebook.reload()
     again = notebook.widget()
     again.wait_number("version", lambda version: version > 0, TRAINED)
-    assert texts(again, ".board .name") == ["AI", "AI"]
+    assert again.texts(".board .name") == ["AI", "AI"]
     assert not again.control("ghost").first.is_visible(), "the page has seen one version only"
 
 
@@ -58,21 +47,21 @@ def test_league_log_and_curves(shared_page: SharedPage):
     opened, widget = shared_page(SMALL)
     rests(widget)
     opened.run("w.reset_training(); w.set_hyper(pace=0)")  # a curve needs two rounds of the league, five million steps
-    unfold(widget, "log")
+    widget.root.locator("details.log > summary").click()
     widget.tab("league")
     assert widget.root.locator(".league .sentence").is_visible()
     widget.control("train").click()
-    players = lambda: texts(widget, ".league tbody th")  # noqa: E731
+    players = lambda: widget.texts(".league tbody th")  # noqa: E731
     found = widget.until(players, bool, TRAINED, "the first round of the league")
     assert any("chaser" in name for name in found) and any("v0" in name for name in found)
     assert "No champion yet" in widget.root.locator(".league > .caption").first.inner_text()
-    ranks = [int(text) for text in texts(widget, ".league tbody td:first-child")]
+    ranks = [int(text) for text in widget.texts(".league tbody td:first-child")]
     assert ranks == sorted(ranks)
     assert widget.root.locator(".league .range").first.bounding_box()["width"] > 3
 
     widget.wait_number("version", lambda version: version > 0, TRAINED)
     widget.tab("learn")
-    log = lambda: texts(widget, ".lines .what")  # noqa: E731
+    log = lambda: widget.texts(".lines .what")  # noqa: E731
     lines = widget.until(log, lambda now: any(" takes over from v" in line for line in now), 60, "a swap in the log")
     assert any(line == "Training started." for line in lines)
     widget.control("learning_rate").fill("0.001")
@@ -87,8 +76,7 @@ def test_league_log_and_curves(shared_page: SharedPage):
         curve.locator("canvas").wait_for(state="visible", timeout=TRAINED * 1000)
         assert "hould rise" in curve.locator(".help").inner_text()
 
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)
     lines = widget.until(
         log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training"
     )

@@ -8,7 +8,7 @@ import pytest
 from tests.browser.conftest import LearningPage, SharedPage
 from tests.harness.browser.bare_page import BarePage
 from tests.harness.browser.page import WidgetPage, inner
-from tests.harness.browser.watching import GOLD, TRAINED, ball_place, pause, still_picture, ticks_on
+from tests.harness.browser.watching import GOLD, TRAINED, ball_place, pause, pause_known, still_picture, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -22,22 +22,18 @@ def thinking(shared_page: SharedPage) -> tuple[BarePage, WidgetPage]:
     return notebook, widget
 
 
-def texts(widget: WidgetPage, selector: str) -> list[str]:
-    return widget.root.locator(selector).all_inner_texts()
-
-
 def test_moves_and_senses_of_the_chosen_player(shared_page: SharedPage):
     _, widget = thinking(shared_page)
-    rows = widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: any(now), 60, "observations")
+    rows = widget.until(lambda: widget.texts(".rows .sense .number"), lambda now: any(now), 60, "observations")
     assert len(rows) == 28
-    shares = [int(text.rstrip("%")) for text in texts(widget, ".option .number")]
+    shares = [int(text.rstrip("%")) for text in widget.texts(".option .number")]
     assert len(shares) == 5 + 3 + 2
     assert abs(sum(shares[:5]) - 100) <= 3
     assert widget.root.locator(".option[data-chosen]").count() == 3  # one of each choice
 
-    before = texts(widget, ".rows .sense .number")
+    before = widget.texts(".rows .sense .number")
     assert ticks_on(widget)
-    widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: now != before, 60, "new observations")
+    widget.until(lambda: widget.texts(".rows .sense .number"), lambda now: now != before, 60, "new observations")
 
     widget.control("player").select_option("1")
     side = lambda: widget.root.locator(".mind").get_attribute("data-side")  # noqa: E731
@@ -46,9 +42,7 @@ def test_moves_and_senses_of_the_chosen_player(shared_page: SharedPage):
 
 def test_a_click_on_a_player_chooses_it(shared_page: SharedPage):
     notebook, widget = thinking(shared_page)
-    stood = pause(widget)
-    told = "print(w.snapshot and w.snapshot['tick'])"
-    widget.until(lambda: notebook.run(told).strip(), str(int(stood)).__eq__, 60, "where the players stand")
+    pause_known(notebook, widget)
     x, _, y, _ = map(float, notebook.run(PLAYERS).split())
     mind = widget.root.locator(".mind")
     widget.control("player").select_option("1")
@@ -123,8 +117,7 @@ def test_curves_to_take_away(learning_page: LearningPage):
     with widget.page.expect_download() as download:
         widget.control("export-png").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    widget.control("stop").click()
-    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    stops(widget)
 
     figure = widget.root.locator("figure.curve", has=widget.page.get_by_text("Return", exact=True))
     figure.scroll_into_view_if_needed()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage, SharedPage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.watching import PLAIN, TRAINED, begin, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -57,8 +57,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     notebook.reload()
     again = notebook.widget()
     again.root.locator(".pill[data-paused]").wait_for()  # a reload keeps the pause
-    again.control("stop").click()
-    again.wait_attribute("status", lambda status: status == "stopped")
+    stops(again)
     notebook.kernel.run("w.close()")
 
 
@@ -127,38 +126,6 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     widget.control("train").click()  # with what was chosen here
     widget.wait_attribute("status", lambda status: status in ("starting", "training"), TRAINED)
     assert json.loads(notebook.kernel.run("print(json.dumps(w.config['values']))")) == values
-    notebook.kernel.run("w.close(); again.close()")
-
-
-@pytest.mark.slow
-def test_the_settings_of_an_algorithm_reach_the_learner_and_are_the_same_in_python(plain_chromium, open_page: OpenPage):
-    def may_copy(context):
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-
-    cell = """
-from dshq_widget import DrillWidget
-w = DrillWidget("bandit", algorithm="spo", num_envs=16, rollout_length=8, hidden_sizes=(8,))
-w
-"""
-    notebook, widget = begin(open_page, plain_chromium, cell, prepare=may_copy)
-    widget.tab("settings")
-    assert widget.control("epochs").count() == 0, "spo has none"
-    widget.control("spo.num_particles").fill("4")
-    widget.control("spo.num_particles").press("Tab")
-    widget.control("train").click()
-    widget.wait_attribute("status", lambda status: status == "training", TRAINED)
-    widget.control("spo.fixed_temperature").fill("0.125")
-    widget.control("spo.fixed_temperature").press("Tab")
-    widget.control("spo.adaptive_temperature").uncheck()
-    metric = "print(w.history[-1].get('temperature') if w.history else None)"
-    widget.until(lambda: notebook.kernel.run(metric).strip(), lambda text: text == "0.125", TRAINED, "the temperature")
-    widget.control("stop").click()
-    widget.control("copy-python").click()
-    read = functools.partial(notebook.page.evaluate, "navigator.clipboard.readText()")
-    code = widget.until(read, lambda text: "DrillWidget(" in text, 60, "the code")
-    assert 'algorithm="spo"' in code and "search_depth" not in code
-    notebook.kernel.run(f"again = get_ipython().run_cell({code!r}).result")
-    assert notebook.kernel.run("print(again.config == w.config)").strip() == "True"
     notebook.kernel.run("w.close(); again.close()")
 
 

@@ -1,7 +1,4 @@
-"""The bare page: a widget of a real kernel, on the page that `dshq play` opens, without a notebook around it.
-
-It has the face of a NotebookPage and opens in well under a second.
-"""
+"""The bare page: a widget of a real kernel, on the page that `dshq play` opens, without a notebook around it."""
 
 import os
 from collections.abc import Callable
@@ -75,9 +72,7 @@ class BarePage:
         calm: bool = True,
         **options: Any,
     ):
-        """Nothing runs yet. `prepare` sees the browser's context before its page, `options` go to it; `where` turns the
-        widget's address into another way to it. A `calm` page draws few frames.
-        """
+        """`prepare` sees the browser's context before its page, `options` go to it; `where` changes the address."""
         self.kernel, self.cells, self._where = kernel, cells, where
         self.url = self.model = ""
         self._console = Console()
@@ -99,9 +94,7 @@ class BarePage:
         return self._console.problems
 
     def run_all(self, *cells: str) -> None:
-        """Run every cell (or those given here, from now on) and open the last widget that one of them shows. Raises
-        RuntimeError where a cell fails.
-        """
+        """Run every cell, or those given here, and open the last widget that one of them shows."""
         self.cells = cells or self.cells
         shown = [data[VIEW]["model_id"] for cell in self.cells for data in self.kernel.shown_by(cell) if VIEW in data]
         if not shown:

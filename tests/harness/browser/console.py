@@ -19,9 +19,7 @@ class Console:
     """`problems` are the lines so far that `harmless` does not know."""
 
     def __init__(self, harmless: Sequence[re.Pattern[str]] = (), warnings: str = "", uncaught: str = "\0"):
-        """Of warnings only those count that hold the text `warnings`, of exceptions those that do not begin with
-        `uncaught`.
-        """
+        """Of warnings those count that hold `warnings`, of exceptions those that do not begin with `uncaught`."""
         self.problems: list[str] = []
         self._harmless, self._warnings, self._uncaught = [*BROWSERS_OWN, *harmless], warnings, uncaught
 

@@ -1,6 +1,4 @@
-"""Firefox and WebKitGTK as Debian has them, driven by what the W3C wrote for that: WebDriver BiDi for Firefox, which
-speaks it by itself, and WebDriver for WebKitGTK, by its WebKitWebDriver. No language is set, as in a container.
-"""
+"""Firefox and WebKitGTK as Debian has them, by WebDriver BiDi and WebDriver; no language is set."""
 
 import base64
 import io
@@ -61,6 +59,16 @@ def as_picture(data: str) -> Image.Image:
 class Engine:
     """A browser process with a profile of its own in `home`."""
 
+    open: Callable[[str], None]
+    evaluate: Callable[[str], Any]
+    """The value of JavaScript, or of its promise, as JSON has it."""
+    problems: Callable[[], list[str]]
+    """Errors of its pages so far: what their consoles have said, and exceptions that nobody caught."""
+    reload: Callable[[], None]
+    act: Callable[..., None]
+    """What keys and pointers do, as both protocols write it: w3.org/TR/webdriver2, actions."""
+    picture: Callable[[], Image.Image]
+
     def __init__(self, home: Path, command: list[str], environment: Mapping[str, str]):
         home.mkdir()
         self._said = (home / "said.log").open("wb")
@@ -70,30 +78,6 @@ class Engine:
         )
         self._home = home
 
-    def open(self, address: str) -> None:
-        """Load a page."""
-        raise NotImplementedError
-
-    def evaluate(self, expression: str) -> Any:
-        """The value of JavaScript, or of its promise, as JSON has it."""
-        raise NotImplementedError
-
-    def problems(self) -> list[str]:
-        """Errors of its pages so far: what their consoles have said, and exceptions that nobody caught."""
-        raise NotImplementedError
-
-    def reload(self) -> None:
-        """Load the page again, as F5 does."""
-        raise NotImplementedError
-
-    def act(self, *sources: Mapping[str, Any]) -> None:
-        """What keys and pointers do, as both protocols write it: w3.org/TR/webdriver2, actions."""
-        raise NotImplementedError
-
-    def picture(self) -> Image.Image:
-        """What the window shows."""
-        raise NotImplementedError
-
     def press(self, *keys: str) -> None:
         """Press these keys together: letters, or names of KEYS."""
         values = [KEYS.get(key, key) for key in keys]
@@ -102,9 +86,7 @@ class Engine:
         self.act({"type": "key", "id": "keys", "actions": [*down, *up]})
 
     def touch(self, element: str, across: float = 0.5, down: float = 0.5, pointer: str = "mouse") -> None:
-        """Press a `mouse` button or put down a finger (`touch`) on an element, a JavaScript expression, at shares of
-        its width and height from the upper left.
-        """
+        """Press a `mouse` button or put down a finger (`touch`) at shares of an element's width and height."""
         x, y = self.until(PLACE.format(element=element, across=across, down=down))
         self._point(pointer, {"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0})
 

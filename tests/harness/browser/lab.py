@@ -1,7 +1,4 @@
-"""A real JupyterLab server in a folder of its own, and a line into the kernels it runs.
-
-Nothing of the user's Jupyter is read or written: configuration, data, runtime and IPython folders are all below `home`.
-"""
+"""A real JupyterLab server in a folder of its own, and a line into the kernels it runs."""
 
 import copy
 import json
@@ -175,10 +172,7 @@ class LabServer:
 
 
 class Kernel:
-    """Runs code in a kernel, beside the page that is using it.
-
-    jupyter_client starts an event loop, which the thread that holds Playwright's cannot: it gets a thread of its own.
-    """
+    """Runs code in a kernel beside the page, on a thread of its own, for jupyter_client starts an event loop."""
 
     def __init__(self, connect: Callable[[], BlockingKernelClient]):
         """`connect` makes the client, on that thread."""

@@ -7,16 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from PIL import Image
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Error,
-    Locator,
-    Page,
-    Playwright,
-    ViewportSize,
-)
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Playwright, ViewportSize
 
 from dshq_widget.env.webgpu import SOFTWARE_FLAGS, find_chromium
 from tests.harness.browser.calm import CALM
@@ -26,12 +19,8 @@ from tests.harness.browser.lab import Kernel, LabServer
 T = TypeVar("T")
 
 QUIET_FLAGS = [
-    "--no-sandbox",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
 ]
 
 # Console errors that are JupyterLab's own and say nothing about the widget.
@@ -81,11 +70,7 @@ class NotebookPage:
         context: BrowserContext | None = None,
         **options: Any,
     ):
-        """Open `lab.work/name` and wait for its kernel.
-
-        The page is one more of `context`, or has a context of its own, in which few frames are drawn: `prepare` sees
-        that before its first page, and `options` go to it. `url` is another way to the server.
-        """
+        """Open `lab.work/name` and wait for its kernel; `url` is another way to the server."""
         self.lab = lab
         self.name = name
         self._console = Console(HARMLESS, warnings="dshq", uncaught=LATE)
@@ -141,12 +126,6 @@ class NotebookPage:
         """Switch JupyterLab to its dark or its light theme."""
         self.command("apputils:change-theme", {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"})
         self.page.wait_for_selector(f"body[data-jp-theme-light='{str(not dark).lower()}']", state="attached")
-
-    def screenshot(self, path: Path) -> Path:
-        """The whole window as PNG."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=path)
-        return path
 
     @property
     def kernel(self) -> Kernel:
@@ -204,14 +183,16 @@ class WidgetPage:
         """Wait until `good` holds for `data-NAME` as a number."""
         return self.until(lambda: self.number(name), good, timeout, f"data-{name}")
 
+    def texts(self, selector: str) -> list[str]:
+        """What stands in each element that a selector finds."""
+        return self.root.locator(selector).all_inner_texts()
+
     def state(self) -> dict[str, str]:
         """Every `data-` attribute of the root, without the prefix."""
         return self.root.evaluate("root => ({...root.dataset})")
 
     def control(self, key: str) -> Locator:
-        """The control with this id (docs/develop/protocol.md); opens the tab, menu and folds that hold it, as a person
-        does who looks for it. Nothing stays opened where there is no such control.
-        """
+        """The control with this id (docs/develop/protocol.md); opens the tab, menu and folds that hold it."""
         found = self.root.locator(f'[data-control="{key}"]')
         if found.count() == 0:
             before = self.root.locator("[role=tab][aria-selected=true]")
@@ -261,36 +242,17 @@ class WidgetPage:
         """What the match canvas shows now, as PNG, without what lies over it."""
         return self.canvas.screenshot(style=".dshq-widget :is(.chips, .duel, .replay) { visibility: hidden }")
 
-    def colours(self, png: bytes) -> int:
+    @staticmethod
+    def colours(png: bytes) -> int:
         """How many different colours a picture has: one means that nothing was drawn."""
-        return self.page.evaluate(
-            """async bytes => {
-                const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}));
-                const size = { width: image.width, height: image.height };
-                const pen = Object.assign(document.createElement("canvas"), size).getContext("2d");
-                pen.drawImage(image, 0, 0);
-                const words = new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
-                return new Set(words).size;
-            }""",
-            list(png),
-        )
+        picture = Image.open(io.BytesIO(png)).convert("RGB")
+        return len(picture.getcolors(picture.width * picture.height) or ())
 
-    def changed(self, before: bytes, after: bytes) -> float:
+    @staticmethod
+    def changed(before: bytes, after: bytes) -> float:
         """The share of pixels, 0 to 1, that differ between two pictures of one size."""
-        return self.page.evaluate(
-            """async pictures => {
-                const [before, after] = await Promise.all(pictures.map(async bytes => {
-                    const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}));
-                    const size = { width: image.width, height: image.height };
-                    const pen = Object.assign(document.createElement("canvas"), size).getContext("2d");
-                    pen.drawImage(image, 0, 0);
-                    return new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
-                }));
-                if (before.length !== after.length) throw new Error("two pictures of different sizes");
-                return before.reduce((count, word, at) => count + (word !== after[at]), 0) / before.length;
-            }""",
-            [list(before), list(after)],
-        )
+        one, other = (np.asarray(Image.open(io.BytesIO(png)).convert("RGB")) for png in (before, after))
+        return float((one != other).any(axis=2).mean())
 
     def screenshot(self, path: Path) -> Path:
         """The widget alone as PNG."""
@@ -300,9 +262,7 @@ class WidgetPage:
 
 
 def widget_on(page: Page, said: list[str], index: int = 0, timeout: float = 60) -> WidgetPage:
-    """The index-th widget of a page, once it is visible; `timeout` in seconds. Raises AssertionError with what the page
-    shows and `said` instead.
-    """
+    """The index-th widget of a page, once it is visible; `timeout` in seconds."""
     root = page.locator(".dshq-widget").nth(index)
     try:
         root.wait_for(state="visible", timeout=timeout * 1000)

@@ -10,8 +10,9 @@ from comm.base_comm import BaseComm
 
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
+from tests.harness.processes.faults import PATIENCE, until
 
-PATIENCE = 300.0
+__all__ = ["PATIENCE", "RecordingComm", "bundle", "make", "until"]
 
 
 class RecordingComm(BaseComm):
@@ -57,11 +58,3 @@ def make(monkeypatch, bundle) -> Iterator[Callable[..., DrillWidget]]:
     yield make_
     for each in made:
         each.close()
-
-
-def until(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
-    return found

@@ -1,8 +1,4 @@
-"""Pages that tests share: a widget is made once for all that only look at it, and each of them finds it as new.
-
-A page that nobody uses stands still, and so costs nothing. A test that changes settings, closes the widget or ends its
-kernel opens a page of its own.
-"""
+"""Pages that tests share: a widget is made once for all that only look at it, and each of them finds it as new."""
 
 import json
 from collections.abc import Callable

@@ -7,9 +7,7 @@ import urllib.parse
 
 
 class SlowLine:
-    """`with SlowLine() as line:` carries what is asked of `line.way(url)`; `line.delay`, seconds each way, may change
-    any time.
-    """
+    """`with SlowLine() as line:` carries what is asked of `line.way(url)`, `line.delay` seconds each way."""
 
     def __init__(self) -> None:
         self.target = 0

@@ -64,6 +64,14 @@ def pause(widget: WidgetPage) -> float:
     return standing_tick(widget)
 
 
+def pause_known(page: BarePage, widget: WidgetPage) -> float:
+    """The same, once the kernel knows where the match stands, too."""
+    tick = pause(widget)
+    told = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: page.run(told).strip(), str(int(tick)).__eq__, 60, f"a snapshot of tick {tick:g}")
+    return tick
+
+
 def standing_tick(widget: WidgetPage) -> float:
     """The tick at which a match stands that somebody pauses: the same in two readings half a second apart."""
     widget.wait_attribute("playing", lambda playing: playing == "false")
@@ -77,9 +85,7 @@ def standing_tick(widget: WidgetPage) -> float:
 
 
 def still_picture(widget: WidgetPage) -> bytes:
-    """The picture of a match that stands, once what a dash or a kick has left has faded away: the same a second later.
-    Compare the `inner` of it.
-    """
+    """The picture of a match that stands, once a dash's or a kick's traces have faded; compare the `inner` of it."""
 
     def unchanged() -> bytes | None:
         before = widget.picture()

@@ -22,11 +22,8 @@ from tests.harness.costs.table import Cost, lines, over_budget
 PACE_SECONDS = 20.0
 """How often each process that runs tests looks how fast a processor is: two at work share what one has alone."""
 FOLDER = "DSHQ_TEST_COMPILES"
-BARS = "DSHQ_TEST_BARS"
 RAW = "DSHQ_TEST_COSTS"
-"""Environment variables: where processes note what they compile, and how long waits took; a file for the cost of every
-test, as JSON.
-"""
+"""Environment variables: folder of what is compiled, and a file for the cost of every test as JSON."""
 
 
 def register(config: pytest.Config) -> None:
@@ -34,7 +31,6 @@ def register(config: pytest.Config) -> None:
     here = getattr(config, "workerinput", {}).get("workerid", "main")
     if here == "main":
         top = Path(tempfile.mkdtemp(prefix="dshq-costs-"))
-        os.environ[BARS] = str(top / "bars.txt")
         os.environ["PYTHONPATH"] = os.pathsep.join(
             [str(Path(sitecustomize.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
@@ -118,7 +114,7 @@ OWN: pytest.StashKey[dict] = pytest.StashKey()
 
 
 class Report:
-    """In the process that reports: the table at the end, and in `make test-all` the budgets and the bars."""
+    """In the process that reports: the table at the end, and in `make test-all` the budgets."""
 
     def __init__(self, config: pytest.Config, top: Path):
         self._config, self._top = config, top
@@ -161,7 +157,7 @@ class Report:
                 modules[name.rpartition(".")[0] if "<locals>" not in name else name] += count
             for line in lines(self._costs, self._starting, modules):
                 terminalreporter.write_line(line)
-        for line in (*bars(Path(os.environ[BARS])), *self._over):
+        for line in self._over:
             terminalreporter.write_line(line)
         shutil.rmtree(self._top, ignore_errors=True)
 
@@ -170,12 +166,3 @@ def holds_budgets(config: pytest.Config) -> bool:
     """Whether this run is all of `make test-all`."""
     option = config.option
     return "slow" not in option.markexpr and not option.keyword and not option.file_or_dir
-
-
-def bars(file: Path) -> list[str]:
-    """What took longer than the bar that was set for it: lines "name seconds bar" of tests/harness/bars.py."""
-    if not file.exists():
-        return []
-    rows = [line.rsplit(" ", 2) for line in file.read_text().splitlines()]
-    over = [f"{name}: {seconds} s, the bar is {bar} s" for name, seconds, bar in rows if float(seconds) > float(bar)]
-    return [f"{len(rows)} waits were timed, {len(over)} took longer than their bar", *over]

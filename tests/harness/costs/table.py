@@ -10,9 +10,7 @@ SHOWN = 20
 """The most expensive tests that are listed."""
 
 LOOP_SECONDS = 0.05
-"""What `clock.loop_seconds` is while tests run on the processor that BUDGETS was last measured on (an AMD EPYC of two
-cores).
-"""
+"""What `clock.loop_seconds` is on the processor that BUDGETS was last measured on (an AMD EPYC)."""
 
 BUDGETS: dict[str, float] = {
     "algorithms": 115,
@@ -36,17 +34,12 @@ BUDGETS: dict[str, float] = {
     "training": 70,
     "widget": 26,
 }
-"""Seconds of a processor that a room's fast tests may take where nothing is compiled yet. About half above what was
-measured: a room that reaches it has become slow, it is not only having a bad day. Triton's tests, which `make test`
-leaves out, are counted in kernels and pixels.
-"""
+"""Seconds of a processor that a room's fast tests may take: about half above what was measured."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one test took: `seconds` of processors in all, `compiling` of them in numba, `slow` if only `make test-all`
-    runs it.
-    """
+    """What one test took: `seconds` of processors in all, `compiling` of them in numba."""
 
     test: str
     seconds: float
@@ -69,9 +62,7 @@ def by_room(costs: Sequence[Cost]) -> dict[str, list[Cost]]:
 
 
 def lines(costs: Sequence[Cost], starting: float, compiled: Mapping[str, int]) -> Iterator[str]:
-    """The table: rooms, the most expensive tests, and how many programs numba compiled. `starting` are the seconds that
-    processes took to import and collect; `compiled` counts the functions of each module.
-    """
+    """The table: rooms, the most expensive tests, and how many programs numba compiled."""
     yield f"{'room':<16} {'tests':>6} {'running':>8} {'compiling':>10} {'together':>9}"
     for room, found in by_room(costs).items():
         together, compiling = (sum(getattr(cost, name) for cost in found) for name in ("seconds", "compiling"))
@@ -88,9 +79,7 @@ def lines(costs: Sequence[Cost], starting: float, compiled: Mapping[str, int]) -
 
 
 def over_budget(costs: Sequence[Cost], loop_seconds: float) -> Iterator[str]:
-    """A sentence for each room whose fast tests took more than BUDGETS allows on a processor that takes `loop_seconds`.
-    Rooms without a row have none to hold.
-    """
+    """A sentence for each room whose fast tests took more than BUDGETS allows on a processor of that pace."""
     pace = loop_seconds / LOOP_SECONDS
     for room, found in by_room([cost for cost in costs if not cost.slow]).items():
         together = sum(cost.seconds for cost in found)

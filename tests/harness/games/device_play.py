@@ -24,15 +24,8 @@ def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), no
     learner = ResidentPPO(spec, seed=1, device=device, normalizer=normalizer, graph=graph and device != "cpu")
     noise = np.random.default_rng(2).standard_normal(learner.spec.floats) * 0.2
     learner.load(learner.blob() + noise.astype(np.float32))
-    play = Play(
-        make_games(compiled, games, torch.device(device)),
-        learner,
-        losses.gae,
-        length=length,
-        shares=shares,
-        seed=3,
-        graph=graph,
-    )
+    how = {"length": length, "shares": shares, "seed": 3, "graph": graph}
+    play = Play(make_games(compiled, games, torch.device(device)), learner, losses.gae, **how)
     play.settings(GAMMA, LAMBDA)
     return compiled, learner, play
 

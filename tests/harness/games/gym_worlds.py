@@ -40,16 +40,6 @@ class Easy(gym.Env):
         return np.full((30, 60, 3), 20 * self.steps, np.uint8)
 
 
-class Faulty(Easy):
-    """Falls apart after so many steps."""
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
-        self.wear = getattr(self, "wear", 0) + 1
-        if self.wear > 50:
-            raise RuntimeError("the wheel fell off")
-        return super().step(action)
-
-
 class Late(Easy):
     """Falls apart after an update or two."""
 
@@ -152,9 +142,7 @@ class Recall(gym.Env):
 
 
 class Lives(gym.Env):
-    """Like an Atari game: FIRE serves, and so does nothing else. Two steps after a serve one of three lives is lost,
-    and the game with the last one. A step pays 2.
-    """
+    """Like an Atari game: FIRE serves; two steps later one of three lives is lost. A step pays 2."""
 
     observation_space = spaces.Box(0, 10, (2,), np.float32)
     action_space = spaces.Discrete(3)
@@ -223,9 +211,7 @@ class Tiny(Easy):
 
 
 class Marks(Easy):
-    """Two marks in a picture of 6 by 7, each there or not; a number beside it says which of them counts, and whether
-    that one is there is the option that pays. Either part alone leaves it to chance. A text says nothing.
-    """
+    """Two marks, each there or not; a number beside says which counts: whether it is there is the option that pays."""
 
     SPACES: dict[str, spaces.Space] = {
         "which": spaces.Box(-np.inf, np.inf, (1,), np.float64),
@@ -260,32 +246,20 @@ class Together(Marks):
 class Words(Easy):
     """Texts alone."""
 
-    observation_space = spaces.Dict({"mission": spaces.Text(20)})
-
     def __init__(self, render_mode: str | None = None):
         super().__init__(render_mode)
-        self.observation_space = Words.observation_space
+        self.observation_space = spaces.Dict({"mission": spaces.Text(20)})
 
 
-for world, limit, threshold in (
-    (Barred, 10, None),
-    (Askew, 10, None),
-    (Tiny, 10, 9.5),
-    (Marks, 10, 9.5),
-    (Together, 10, 9.5),
-    (Words, 10, None),
-    (Easy, 10, 9.5),
-    (Faulty, 10, None),
-    (Late, 10, None),
-    (Leaving, 10, None),
-    (Unpaid, 10, None),
-    (Endless, 10, None),
-    (Nan, 10, None),
-    (Several, 8, None),
-    (Untold, 8, None),
-    (Pictures, 10, None),
-    (Recall, 20, 0.95),
-    (Lives, 60, None),
-):
-    gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)
+def register(limit: int, threshold: float | None, *worlds: type[gym.Env]) -> None:
+    for world in worlds:
+        gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)
+
+
+register(10, None, Barred, Askew, Words, Late, Leaving, Unpaid, Endless, Nan, Pictures)
+register(10, 9.5, Tiny, Marks, Together, Easy)
+register(8, None, Several, Untold)
+register(20, 0.95, Recall)
+register(60, None, Lives)
+gym.register("Faulty-v0", Late, max_episode_steps=10)
 gym.register("Crashing-v0", Leaving, max_episode_steps=10, kwargs={"crash": True})

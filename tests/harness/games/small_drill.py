@@ -1,5 +1,7 @@
 """A drill of one side and one number, to try a single rule in."""
 
+import textwrap
+
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 
@@ -18,9 +20,25 @@ def drill_with(tick, **members):
     return type("Bad", (Drill,), body)
 
 
+def written(path, source, names):
+    """`tick` with this body in a file of its own, where it knows the names of a test."""
+    path.write_text(f"def tick(s, i):\n{textwrap.indent(source, '    ')}\n")
+    known = dict(names)
+    exec(compile(path.read_text(), path, "exec"), known)
+    return known["tick"]
+
+
 def reset_x(s, i):
     s.x[i] = 0.0
 
 
 def observe_x(s, i, side, o):
     o[0, i] = s.x[i]
+
+
+def ticked(drill):
+    """The first games of a compiled drill after one tick, as Python runs its rules."""
+    game = drill.game(reference=True)
+    tiles = game.new(1)
+    game.tick(tiles)
+    return tiles

@@ -77,16 +77,11 @@ class Barred(Race):
             m[k, i] = k != barred
         m[2, i] = s.x[side, i] < 1.5
 
-    @rule
-    def walker(s, i, side):
-        return 1
-
 
 class Climb(Drill):
     """One side: reach 2 before the time is up."""
 
     name = "climb"
-    sides = 1
     time_limit = 40
     state = {"x": "f32"}
     actions = (Choice("step", ("rest", "up")),)

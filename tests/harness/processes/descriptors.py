@@ -1,6 +1,4 @@
-"""Which files this process holds open. Counts before and after do not compare: what other tests left to the garbage
-collector may be closed in between. What is newly open does.
-"""
+"""Which regular files this process holds open; what is newly open counts."""
 
 import gc
 import os
@@ -9,9 +7,7 @@ from collections import Counter
 
 
 def open_files() -> Counter:
-    """How many descriptors of this process are of which regular file, (device, inode). Shared memory without a name is
-    one; pipes, sockets and pollers, which other threads open as they like, are not.
-    """
+    """How many descriptors are of which regular file, (device, inode); shared memory without a name is one."""
     gc.collect()  # an exception and its frames refer to one another
     files = Counter()
     for number in os.listdir("/proc/self/fd"):

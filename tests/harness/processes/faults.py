@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Self
 
 import psutil
 
@@ -16,11 +17,13 @@ SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_siz
 MARK = "DSHQ_TEST_FAMILY"
 
 
-def until(condition: Callable[[], object], what: str = "it") -> None:
+def until(condition: Callable[[], Any], what: str = "it") -> Any:
+    """What a call gives, once it is something."""
     enough = time.monotonic() + PATIENCE
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < enough, f"{what} never happened"
-        time.sleep(0.02)
+        time.sleep(0.01)
+    return found
 
 
 class Family:
@@ -47,30 +50,34 @@ class Family:
             psutil.Process(pid).kill()
 
 
-class Kernel:
-    """`script` in a process group of its own, once it is up; its whole family dies with the `with` block."""
+class Started:
+    """`python ARGUMENTS` in a session of its own; all that it starts dies with the `with` block."""
 
-    script = "training_kernel"
-
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *arguments: str, stderr: int | None = None) -> None:
         self.family = Family()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", f"tests.harness.processes.{self.script}", *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            cwd=ROOT,
-            env=self.family.environment,
-        )
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
+        how: dict[str, Any] = {"text": True, "start_new_session": True, "cwd": ROOT, "env": self.family.environment}
+        self.process = subprocess.Popen([sys.executable, *arguments], **pipes, **how)
 
-    def __enter__(self) -> "Kernel":
-        assert self.line() == "up\n"
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.family.kill()
         self.process.communicate()
+
+
+class Kernel(Started):
+    """`script` as such a process, once it is up."""
+
+    script = "training_kernel"
+
+    def __init__(self, *options: str) -> None:
+        super().__init__("-m", f"tests.harness.processes.{self.script}", *options)
+
+    def __enter__(self) -> Self:
+        assert self.line() == "up\n"
+        return super().__enter__()
 
     def line(self) -> str:
         return self.process.stdout.readline()

@@ -1,9 +1,4 @@
-"""Learners and rollout workers as threads of this process, behind the supervisor that otherwise starts processes.
-
-A process costs more than a second of a processor before it learns anything: it imports numba, loads machine code and
-warms up. A test that asks what a learner does, and not how its process lives or dies, has it in a thread: the same
-roles, the same messages and commands, both as JSON.
-"""
+"""Learners and rollout workers as threads of this process, which cost no second of a processor to start."""
 
 from __future__ import annotations
 
@@ -152,9 +147,7 @@ STARTING = threading.Lock()
 
 @contextlib.contextmanager
 def in_threads() -> Iterator[None]:
-    """The supervisor starts threads within the block. They keep this process's priority, and have ended with it. A
-    block within a block is a part of it.
-    """
+    """The supervisor starts threads within the block, which have ended with it."""
     if supervisor._Run is ThreadRun:
         yield
         return

@@ -1,6 +1,4 @@
-"""One of the processes that torchrun starts, for test_joint_run.py: FOLDER ARGUMENTS... Rank 0 is `dshq ARGUMENTS`; the
-others follow, and keep the weights that they end with.
-"""
+"""A process of torchrun's, for test_joint_run.py: FOLDER ARGUMENTS... Rank 0 is `dshq ARGUMENTS`."""
 
 import sys
 from pathlib import Path

@@ -1,9 +1,4 @@
-"""kill -9 at random moments of whatever runs: nothing of it is left, and nothing that was saved is lost.
-
-Each function here takes a generator of random numbers, a folder and a number of kills, and yields, for each kill, what
-was killed and the seconds until all of it was gone, or until what replaces it had learned something. It raises
-AssertionError where something is left or lost.
-"""
+"""kill -9 at random moments of whatever runs; each yields what was killed and the seconds until it was gone."""
 
 from __future__ import annotations
 
@@ -12,21 +7,18 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dshq_widget.policy import checkpoint
-from tests.harness.processes.faults import ROOT, Family, Kernel, until
+from tests.harness.processes.faults import Kernel, Started, until
 
 Killed = tuple[str, float]
 
 
 def whole(folder: Path) -> int:
-    """The newest version in the policy files below `folder`, which are all whole; a kill leaves one temporary file of
-    each at most. 0 where there is none.
-    """
+    """The newest version in the policy files below `folder`, which are all whole; 0 where there is none."""
     newest = 0
     for path in folder.rglob("*.dshq"):
         if not path.name.startswith("."):
@@ -37,9 +29,7 @@ def whole(folder: Path) -> int:
 
 
 def blocks() -> set[str]:
-    """Names in /dev/shm that a run of ours could have left; semaphores are those of the tests beside it, too
-    (tests/gyms/test_processes.py looks at ours).
-    """
+    """Names in /dev/shm that a run of ours could have left; semaphores are those of the tests beside it, too."""
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
     return {name for name in names if not name.startswith(("PostgreSQL.", "sem.", ".org.chromium"))}
 
@@ -52,9 +42,7 @@ def timed(kill: Callable[[], None], over: Callable[[], object], what: str) -> fl
 
 
 def training(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
-    """A kernel whose run is saved all the time: its learner and its rollout process are killed in turn, and at last the
-    kernel itself, once for each four kills.
-    """
+    """A kernel whose run is saved all the time: its learner, its rollout process, at last the kernel itself."""
     while kills > 0:
         keep = folder / f"kept-{kills}"
         with Kernel("--workers", "1", "--keep", str(keep)) as kernel:
@@ -146,23 +134,12 @@ def league(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
     store.close_connections()
 
 
-class started:
-    """`dshq ...` in a session of its own, with all that it starts."""
+class started(Started):
+    """`dshq ...` as such a process."""
 
     def __init__(self, *arguments: str) -> None:
-        self.arguments, self.family = arguments, Family()
-
-    def __enter__(self) -> started:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "dshq_widget.cli", *self.arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-            cwd=ROOT,
-            env=self.family.environment,
-        )
-        return self
+        self.arguments = arguments
+        super().__init__("-m", "dshq_widget.cli", *arguments, stderr=subprocess.DEVNULL)
 
     def killed(self) -> float:
         """Kill the command alone: the seconds until all that it started has gone."""
@@ -171,10 +148,6 @@ class started:
             lambda: not self.family.members(),
             f"the end of the family of {self.arguments[0]}",
         )
-
-    def __exit__(self, *_: object) -> None:
-        self.family.kill()
-        self.process.communicate()
 
 
 VICTIMS: dict[str, Callable[[random.Random, Path, int], Iterator[Killed]]] = {

@@ -1,7 +1,4 @@
-"""Trains and notes the hash of every version it sees: for the tests of exact continuation, and run as a script by them.
-
-Usage: `lockstep.py POLICY.dshq LAST` goes on from the file until version LAST and prints {version: hash} as JSON.
-"""
+"""Notes the hash of every version; `lockstep.py POLICY.dshq LAST` prints {version: hash} as JSON."""
 
 import hashlib
 import json
@@ -14,9 +11,7 @@ PATIENCE = 300.0  # seconds
 
 
 def hashes(trainer: Trainer, last: int, first: int = 0) -> dict[int, str]:
-    """Version -> hash of its weights, of those after `first` until `last`: made one at a time, the first one starts the
-    learner. So all are seen, however busy the machine is, and the learner is paused when this returns.
-    """
+    """Version -> hash of its weights, of those after `first` until `last`, made one at a time."""
     seen: dict[int, str] = {}
     enough = time.monotonic() + PATIENCE
     while not seen or max(seen) < last:

@@ -16,16 +16,9 @@ from tests.harness.processes.lockstep import hashes
 GAMES, LENGTH = 64, 8
 PACE = GAMES * LENGTH * 2 * 35
 """About 40 updates a second: slow enough to see nearly every version."""
-SMALL = {
-    "num_envs": GAMES,
-    "rollout_length": LENGTH,
-    "minibatch_size": 256,
-    "hidden_sizes": (16,),
-    "total_agent_steps": 100_000,
-    "pace": PACE,
-}
-
-LOCKSTEP = Path(__file__).with_name("lockstep.py")
+SMALL = {"num_envs": GAMES, "rollout_length": LENGTH, "minibatch_size": 256, "hidden_sizes": (16,)}
+SMALL |= {"total_agent_steps": 100_000, "pace": PACE}
+LOCKSTEP = str(Path(__file__).with_name("lockstep.py"))
 
 
 def assert_same(one: dict[int, str], other: dict[int, str], beyond: int) -> None:

@@ -1,8 +1,4 @@
-"""A real Ray cluster of several nodes on this machine, in a process of its own: `with RayCluster(nodes=3) as cluster`.
-
-The process is `python -m tests.harness.processes.ray_cluster`: JSON lines on stdin (`{"do": "add"}`, `{"do": "kill",
-"node": ID}`) are answered by JSON lines on stdout; it ends with its stdin.
-"""
+"""A real Ray cluster of several nodes in a process of its own, which answers JSON lines by JSON lines."""
 
 from __future__ import annotations
 
@@ -22,9 +18,7 @@ END_SECONDS = 60.0
 
 
 class RayCluster:
-    """A head without processors for games and `nodes` nodes with one processor each. `environment` is what processes
-    that work with it need; all of them are its `family`.
-    """
+    """A head without processors and `nodes` nodes with one each; `environment` is for what works with it."""
 
     def __init__(self, nodes: int = 1, token: bool = True) -> None:
         self.family, self._seen = Family(), set[psutil.Process]()

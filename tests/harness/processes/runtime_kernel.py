@@ -1,10 +1,4 @@
-"""A stand-in for a notebook's kernel, run as a script by the runtime tests, which then kill, interrupt or end it.
-
-Usage: `runtime_kernel.py CHILDREN [--fork] [--spin]`. Prints "up", then one JSON line {"children": [pid...],
-"sibling": pid or null} once every child is ready (and spinning in compiled code, if asked). `--fork` makes a forked
-copy of this process that holds all its pipes. Then each line on stdin is answered by one on stdout: "ping" by the
-number of children that echo, "quit" by a normal end.
-"""
+"""A stand-in for a kernel: `runtime_kernel.py CHILDREN [--fork] [--spin]` answers "ping" and "quit"."""
 
 import argparse
 import json

@@ -1,7 +1,4 @@
-"""Writers that never stop, run as scripts by the runtime tests, which kill them in mid-write.
-
-Usage: `runtime_writers.py weights|records|crowd WHERE NBYTES`, with a shared block that the test laid out.
-"""
+"""Writers that never stop: `runtime_writers.py weights|records|crowd WHERE NBYTES` into a shared block."""
 
 import os
 import subprocess

@@ -1,11 +1,4 @@
-"""A stand-in for a notebook's kernel that trains, run as a script by the fault tests, which then kill or end it.
-
-Usage: `training_kernel.py [--gentle] [--workers N] [--fork] [--keep FOLDER]`. Prints "up", and once it trains one JSON
-line {"learner": pid, "workers": [pid...], "sibling": pid or null}. `--fork` makes a forked copy of this process that
-holds all its pipes. `--keep` saves the run there all the time, as a hub's server does. Then each line on stdin is
-answered by one on stdout: "version" by the newest version, "pids" by the first JSON line as it is now, "quit" by a
-normal end that closes nothing itself.
-"""
+"""A stand-in for a kernel that trains, and answers "version", "pids" and "quit" on stdin by lines."""
 
 import argparse
 import json

@@ -1,7 +1,4 @@
-"""What a person does with the package, on a system without POSIX (`windows/sitecustomize.py`): watch, train in the
-kernel and, as far as Python's side goes, in the page, export, evaluate, ask the doctor. `python -m
-tests.harness.processes.without_posix FOLDER` prints one line for each.
-"""
+"""What a person does with the package, on a system without POSIX (`windows/sitecustomize.py`)."""
 
 import json
 import sys

@@ -3,38 +3,29 @@ import itertools
 import numpy as np
 
 from dshq_widget.env.batch import Batch
-from tests.lessons.attempts import Attempts, one
+from dshq_widget.env.making import make_vec
+from tests.lessons.attempts import exercise
+
+SLIPS = {
+    "pokes after the decision": (
+        "        match.step(move)\n",
+        "",
+        "        if number",
+        "        match.step(move)\n        if number",
+    ),
+    "the ball's speed zeroed": (
+        "pokes[number]",
+        'pokes[number]\n            tiles["ball_vx"][:] = tiles["ball_vy"][:] = 0',
+    ),
+    "one decision too few": ("enumerate(moves)", "enumerate(moves[:-1])"),
+    "nearly": ("pokes[number]", 'pokes[number]\n            tiles["ball_px"][:] += 1e-4'),
+    "all words as floats": ("snapshot([0])[0]", "snapshot([0])[0].astype(float)"),
+}
 
 
-def played(seed, moves, pokes, *, before=lambda batch, number, move: None, order=lambda moves: moves, late=False):
-    """The last state of a match. `before` may disturb each decision, `order` the moves."""
-    batch = Batch("ball", 1, practice=False)
-    batch.seed(np.array([seed]))
-    for number, move in enumerate(order(moves)):
-        if late:
-            batch.step(move[None])
-        if number in pokes:
-            batch.tiles["ball_px"][0, 0], batch.tiles["ball_py"][0, 0] = pokes[number]
-        before(batch, number, move)
-        if not late:
-            batch.step(move[None])
-    return batch.snapshot([0])[0]
-
-
-def stopped(seed, moves, pokes):
-    def stop(batch, number, move):
-        if number in pokes:
-            batch.tiles["ball_vx"][0, 0] = batch.tiles["ball_vy"][0, 0] = 0.0
-
-    return played(seed, moves, pokes, before=stop)
-
-
-def nudged(seed, moves, pokes):
-    def add(batch, number, move):
-        if number in pokes:
-            batch.tiles["ball_px"][0, 0] += 1e-4
-
-    return played(seed, moves, pokes, before=add)
+def kick_off(seed, games=1):
+    matches = make_vec("ball", games, opponent="self", practice=False)
+    return matches, matches.reset(seed=[seed] * games)[0]
 
 
 def restored(seed, moves, pokes):
@@ -65,33 +56,5 @@ def by_pieces(seed, moves, pokes):
     return batch.snapshot([0])[0]
 
 
-def moved(pokes, by):
-    return {number + by: place for number, place in pokes.items()}
-
-
-ATTEMPTS = {
-    "play_again": Attempts(
-        one(
-            {
-                "not a function": 3,
-                "the kick-off": lambda seed, moves, pokes: played(seed, moves[:0], {}),
-                "without pokes": lambda seed, moves, pokes: played(seed, moves, {}),
-                "pokes after the decision": lambda *given: played(*given, late=True),
-                "the ball's speed zeroed": stopped,
-                "one decision too few": lambda seed, moves, pokes: played(seed, moves[:-1], pokes),
-                "sides swapped": lambda *given: played(*given, order=lambda moves: moves[:, ::-1]),
-                "moves from the end": lambda *given: played(*given, order=lambda moves: moves[::-1]),
-                "another seed": lambda seed, moves, pokes: played(seed + 1, moves, pokes),
-                "places swapped": lambda seed, moves, pokes: played(
-                    seed, moves, {number: place[::-1] for number, place in pokes.items()}
-                ),
-                "pokes count from 1": lambda seed, moves, pokes: played(seed, moves, moved(pokes, 1)),
-                "the first poke only": lambda seed, moves, pokes: played(seed, moves, dict(list(pokes.items())[:1])),
-                "nearly": nudged,
-                "nothing is returned": lambda seed, moves, pokes: None,
-                "all words as floats": lambda *given: played(*given).astype(float),
-            }
-        ),
-        one({"from poke to poke": by_pieces, "a new match for each decision": restored}),
-    )
-}
+RIGHT = {"from poke to poke": by_pieces, "a new match for each decision": restored}
+ATTEMPTS = {"play_again": exercise("replay", 0, "play_again", SLIPS, RIGHT, kick_off=kick_off)}

@@ -3,11 +3,17 @@ import math
 import numpy as np
 
 from dshq_widget.lessons.checks.self_play import reference as expected
-from tests.lessons.attempts import Attempts
+from tests.lessons.attempts import exercise
 
-
-def update(rating, other, points, k=32):
-    return rating + k * (points - expected(rating, other))
+NEW = "rating + k * (points - expected(rating, other))"
+SLIPS = {
+    "e for 10": ("10 **", "math.e **"),
+    "k written into it": ("rating + k", "rating + 32"),
+    "the other's rating": (NEW, "other + k * (points - expected(other, rating))"),
+    "rounded": (NEW, f"round({NEW})"),
+    "nothing is returned by update": ("return rating", "rating"),
+}
+SINGLE = ("1 / (1 + 10 ** ((other - rating) / 400))", "np.float32(1 / (1 + 10 ** ((other - rating) / 400)))")
 
 
 def by_logistic(rating, other):
@@ -23,36 +29,9 @@ def other_way(rating, other, points, k=32):
     return rating - k * (expected(rating, other) - points)
 
 
-ATTEMPTS = {
-    "elo": Attempts(
-        {
-            "half": (lambda rating, other: 0.5, update),
-            "the other's": (lambda rating, other: expected(other, rating), update),
-            "e for 10": (lambda rating, other: 1 / (1 + math.exp((other - rating) / 400)), update),
-            "400 forgotten": (lambda rating, other: 1 / (1 + 10 ** ((other - rating) / 4000)), update),
-            "share of the ratings": (lambda rating, other: rating / (rating + other), update),
-            "a percentage": (lambda rating, other: 100 * expected(rating, other), update),
-            "does not move": (expected, lambda rating, other, points, k=32: rating),
-            "only the change": (expected, lambda rating, other, points, k=32: k * (points - expected(rating, other))),
-            "k written into it": (expected, lambda rating, other, points, k=32: update(rating, other, points)),
-            "another k": (expected, lambda rating, other, points, k=16: update(rating, other, points, k)),
-            "moves the wrong way": (
-                expected,
-                lambda rating, other, points, k=32: rating - k * (points - expected(rating, other)),
-            ),
-            "expects a draw": (expected, lambda rating, other, points, k=32: rating + k * (points - 0.5)),
-            "the other's rating": (expected, lambda rating, other, points, k=32: update(other, rating, points, k)),
-            "rounded": (expected, lambda *given, **named: round(update(*given, **named))),
-            "nothing is returned": (lambda rating, other: None, update),
-            "nothing is returned by update": (expected, lambda rating, other, points, k=32: None),
-        },
-        {
-            "the logistic function": (by_logistic, update),
-            "powers, and the signs turned": (by_powers, other_way),
-            "single precision": (
-                lambda *given: np.float32(expected(*given)),
-                lambda *given, **named: np.float32(update(*given, **named)),
-            ),
-        },
-    )
+RIGHT = {
+    "the logistic function": by_logistic,
+    "powers, and the signs turned": {"expected": by_powers, "update": other_way},
+    "single precision": (*SINGLE, NEW, f"np.float32({NEW})"),
 }
+ATTEMPTS = {"elo": exercise("self_play", 0, "expected update", SLIPS, RIGHT)}

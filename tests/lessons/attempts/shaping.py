@@ -16,20 +16,11 @@ ATTEMPTS = {
     "payments": Attempts(
         one(
             {
-                "not a function": 3,
-                "by place": lambda phi, gamma: phi[1:],
-                "the place before": lambda phi, gamma: phi[:-1],
                 "turned round": lambda phi, gamma: phi[:-1] - gamma * phi[1:],
-                "gamma on what was before": lambda phi, gamma: phi[1:] - gamma * phi[:-1],
-                "without gamma": lambda phi, gamma: phi[1:] - phi[:-1],
-                "gamma on both": lambda phi, gamma: gamma * (phi[1:] - phi[:-1]),
                 "gamma written into it": lambda phi, gamma: 0.9 * phi[1:] - phi[:-1],
-                "one number too many": lambda phi, gamma: gamma * np.roll(phi, -1) - phi,
                 "the sum": lambda phi, gamma: gamma * phi[-1] - phi[0],
                 "only progress is paid": lambda phi, gamma: np.maximum(0, gamma * phi[1:] - phi[:-1]),
                 "discounted twice": lambda phi, gamma: gamma ** np.arange(len(phi) - 1) * (gamma * phi[1:] - phi[:-1]),
-                "the first counts as 0": lambda phi, gamma: gamma * phi[1:] - np.append(0.0, phi[1:-1]),
-                "nothing is returned": lambda phi, gamma: None,
             }
         ),
         one({"a list": by_loop, "the final potential counts as 0": final_is_0}),

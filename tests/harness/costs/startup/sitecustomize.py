@@ -1,8 +1,4 @@
-"""Counts what numba compiles in every Python process of the tests, and leaves out what no test needs. Python imports
-this file at its start, because its folder is on PYTHONPATH while the tests run (tests/harness/costs/plugin.py).
-
-Each process appends a line "seconds of the processor, function" to a file of its own in $DSHQ_TEST_COMPILES.
-"""
+"""Counts what numba compiles in every Python process of the tests, and leaves out what no test needs."""
 
 import importlib.abc
 import importlib.util

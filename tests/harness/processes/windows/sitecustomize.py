@@ -1,10 +1,4 @@
-"""Python finds this at its start where this folder is on PYTHONPATH, and takes away what Windows lacks: modules, names,
-Unix sockets, signals for asyncio, the C library under no name. `sys.platform` says win32. So every process of a test is
-on a system without POSIX, as far as names go.
-
-What other people's packages have taken hold of while they were imported stays with them: on Windows they would have
-taken something else. `os.name`, paths, handles and the C library remain Linux's.
-"""
+"""Takes away, at Python's start, the modules and names that Windows lacks; `sys.platform` says win32."""
 
 import asyncio
 import ctypes
