@@ -48,7 +48,12 @@ class Painter:
         self._standing: tuple[bytes, NDArray[np.floating]] = (b"", self._apron())
 
     def draw(self, shapes: NDArray[np.floating]) -> NDArray[np.uint8]:
-        """The picture of shapes f32 `[n, 12]`, painted one over the other: u8 `[height, width, 3]`."""
+        """The picture of shapes f32 `[n, 12]`, painted one over the other: u8 `[height, width, 3]`. Raises ValueError
+        for a colour that the drill's palette does not have.
+        """
+        if not np.isin(shapes[:, 1], range(len(self.paints))).all():
+            wanted = f"0 to {len(self.paints) - 1}" if self.paints else "a palette of the drill"
+            raise ValueError(f"scene: a shape has a colour that is not in the palette: wanted {wanted}")
         moving = [k for k, shape in enumerate(shapes) if self.paints[int(shape[1])].actor]
         first = moving[0] if moving else 0
         if self._standing[0] != (key := shapes[:first].tobytes()):  # what stands still is painted once

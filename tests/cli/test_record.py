@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dshq_widget import make
 from dshq_widget.cli import main, record
 from dshq_widget.cli.record import RATE, Match, best, best_of, by_name, by_policy, pictures, play, save_gif
 from dshq_widget.contract.protocol import REST_SECONDS
@@ -17,6 +18,7 @@ from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentPolicy
 from tests.harness.games.specs import NOTHING
+from tests.harness.games.toy_drills import Walk
 
 SPEC = dataclasses.replace(NOTHING, world=(-10, -5, 10, 5), palette=("ink", "player0", "mat"), tags=("GO",))
 INK, PLAYER0, MAT = range(3)
@@ -84,6 +86,13 @@ def test_both_themes_and_no_third():
     assert Painter(SPEC, 64, "dark").draw(shapes()).mean() < Painter(SPEC, 64, "light").draw(shapes()).mean()
     with pytest.raises(ValueError, match="light, dark, got 'sepia'"):
         Painter(SPEC, 64, "sepia")
+
+
+def test_a_scene_of_colours_that_the_palette_lacks_is_named():
+    with make(Walk, render_mode="rgb_array") as env:
+        env.reset(seed=0)
+        with pytest.raises(ValueError, match="not in the palette: wanted a palette of the drill"):
+            env.render()
 
 
 def test_an_unplanned_name_has_the_colour_it_has_on_the_page():
