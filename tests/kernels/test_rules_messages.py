@@ -201,53 +201,41 @@ def test_wrong_declarations_name_their_line(drill, line, said):
         compile_drill(drill)
 
 
-def observes_half(s, i, side, o):
-    for k in range(3):
-        o[2 * k, i] = s.x[i]
-
-
-def observes_at_times(s, i, side, o):
-    for k in range(6):
-        if s.n[i] == k:
-            o[k, i] = 1.0
-
-
-def observes_by_branch(s, i, side, o):
-    """Every element on every path: by constants, in both branches, and over a long loop's index."""
-    o[0, i] = s.x[i]
-    if s.n[i] > 3:
-        o[1, i] = 1.0
-    else:
-        o[1, i] = 0.0
-    for k in range(20):
-        o[2 + k // 5, i] = float(k)
-
-
-def observes_somewhere(s, i, side, o):
-    o[s.n[i], i] = 1.0  # may be any element, and nobody can say which
-
-
 SIX = tuple(Observation(f"seen {k}") for k in range(6))
+AT_TIMES = "for k in range(6):\n    if s.n[i] == k: o[k, i] = 1.0"
+BY_BRANCH = """o[0, i] = s.x[i]
+if s.n[i] > 3: o[1, i] = 1.0
+else: o[1, i] = 0.0
+for k in range(20): o[2 + k // 5, i] = float(k)"""
+"""Every element on every path: by constants, in both branches, and over a long loop's index."""
+
+
+def observing(path, body):
+    """A drill of six observations that writes them so."""
+    return drill_with(reset_x, observe=rule(written(path, body, globals(), "s, i, side, o")), observations=SIX)
 
 
 @pytest.mark.parametrize(
-    "observe, found, mend",
+    "body, found, mend",
     [
-        (observes_half, "does not write o[1], o[3] and o[5] ('seen 1', 'seen 3' and 'seen 5')", "`o[1, i] = ...`"),
-        (observes_at_times, "does not write o[0], o[1], o[2] and 3 more on some paths", "before the `if`"),
+        (
+            "for k in range(3): o[2 * k, i] = s.x[i]",
+            "does not write o[1], o[3] and o[5] ('seen 1', 'seen 3' and 'seen 5')",
+            "`o[1, i] = ...`",
+        ),
+        (AT_TIMES, "does not write o[0], o[1], o[2] and 3 more on some paths", "before the `if`"),
     ],
 )
-def test_an_observation_that_is_not_written_is_named(observe, found, mend):
+def test_an_observation_that_is_not_written_is_named(tmp_path, body, found, mend):
     with pytest.raises(RulesError) as caught:
-        compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX))
-    line = inspect.getsourcelines(observe)[1]
+        compile_drill(observing(tmp_path / "own.py", body))
     text = str(caught.value)
-    assert found in text and mend in text and f"test_rules_messages.py:{line}: in rule {observe.__name__!r}" in text
+    assert found in text and mend in text and "own.py:1: in rule 'tick'" in text
 
 
-@pytest.mark.parametrize("observe", [observes_by_branch, observes_somewhere])
-def test_observations_written_on_every_path_pass(observe):
-    assert compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX)).spec.n_obs == 6
+@pytest.mark.parametrize("body", [BY_BRANCH, "o[s.n[i], i] = 1.0"])  # which may be any, nobody can say
+def test_observations_written_on_every_path_pass(tmp_path, body):
+    assert compile_drill(observing(tmp_path / "own.py", body)).spec.n_obs == 6
 
 
 def returns_a_float(s, i, side):

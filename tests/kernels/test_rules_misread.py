@@ -221,37 +221,19 @@ def test_what_the_back_ends_would_do_otherwise_is_refused(tmp_path, tick, found,
     refused(written(tmp_path / "own.py", tick, globals()) if isinstance(tick, str) else tick, found, mend)
 
 
-def observes_and_moves(s, i, side, o):
-    s.x[i] += 1.0
-    o[0, i] = s.x[i]
-
-
-def pays_and_moves(s, i, side):
-    line(s, i)
-    return s.x[i]
-
-
-def ends_and_moves(s, i):
-    s.row[s.n[i], i] = 2.0
-    return s.n[i] > 3
-
-
-def shows_and_draws_lots(s, i):
-    circle(random(s, i), 0.0, 1.0, 0)
-
-
 @pytest.mark.parametrize(
-    "view, members, field",
+    "name, more, body, members, field",
     [
-        (observes_and_moves, {"observe": rule(observes_and_moves)}, "x"),
-        (pays_and_moves, {"rewards": {"pay": 1.0}, "pay": rule(pays_and_moves)}, "n"),
-        (ends_and_moves, {"terminated": rule(ends_and_moves)}, "row"),
-        (shows_and_draws_lots, {"scene": rule(shows_and_draws_lots), "palette": ("floor",)}, "rng_count"),
+        ("observe", ", side, o", "s.x[i] += 1.0\no[0, i] = s.x[i]", {}, "x"),
+        ("pay", ", side", "line(s, i)\nreturn s.x[i]", {"rewards": {"pay": 1.0}}, "n"),
+        ("terminated", "", "s.row[s.n[i], i] = 2.0\nreturn s.n[i] > 3", {}, "row"),
+        ("scene", "", "circle(random(s, i), 0.0, 1.0, 0)", {"palette": ("floor",)}, "rng_count"),
     ],
 )
-def test_a_rule_that_is_asked_about_the_game_may_not_change_it(view, members, field):
+def test_a_rule_that_is_asked_about_the_game_may_not_change_it(tmp_path, name, more, body, members, field):
+    view = written(tmp_path / "own.py", body, globals(), f"s, i{more}")
     found = f"it only reads the game, and this changes {field!r}"
-    refused(calls_a_line, found, "in `tick` or `reset`", view, **members)
+    refused(calls_a_line, found, "in `tick` or `reset`", view, **members, **{name: rule(view)})
 
 
 def observes_with_noise(s, i, side, o):

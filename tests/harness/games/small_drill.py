@@ -20,9 +20,9 @@ def drill_with(tick, **members):
     return type("Bad", (Drill,), body)
 
 
-def written(path, source, names):
+def written(path, source, names, arguments="s, i"):
     """`tick` with this body in a file of its own, where it knows the names of a test."""
-    path.write_text(f"def tick(s, i):\n{textwrap.indent(source, '    ')}\n")
+    path.write_text(f"def tick({arguments}):\n{textwrap.indent(source, '    ')}\n")
     known = dict(names)
     exec(compile(path.read_text(), path, "exec"), known)
     return known["tick"]
