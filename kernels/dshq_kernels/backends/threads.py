@@ -8,6 +8,8 @@ simulator (NUMBA_ENABLE_CUDASIM=1 before numba is imported) the same names are N
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 from numba import config, cuda
 from numba.extending import register_jitable
@@ -28,18 +30,7 @@ if SIMULATED:
     def real_word(x):
         return f32(x).view(u32)
 
-    def add(a, b):
-        return a + b
-
-    def subtract(a, b):
-        return a - b
-
-    def multiply(a, b):
-        return a * b
-
-    def divide(a, b):
-        return a / b
-
+    add, subtract, multiply, divide = operator.add, operator.sub, operator.mul, operator.truediv
     square_root, floor, absolute = np.sqrt, np.floor, np.abs
 else:
     from numba.cuda import libdevice

@@ -10,6 +10,7 @@ may cover: only there pixels are tested.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -195,26 +196,11 @@ def shading(
 
 
 @register_jitable
-def _plus(a, b):
-    return a + b
-
-
-@register_jitable
-def _minus(a, b):
-    return a - b
-
-
-@register_jitable
-def _times(a, b):
-    return a * b
-
-
-@register_jitable
-def _over(a, b):
+def _over(a, b):  # `operator.truediv` tests for a division by zero: frames take 1.6 times as long (measured)
     return a / b
 
 
-_prepare, _covered, _centres = shading(_plus, _minus, _times, _over)
+_prepare, _covered, _centres = shading(operator.add, operator.sub, operator.mul, _over)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
