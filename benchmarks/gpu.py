@@ -20,7 +20,8 @@ import torch
 
 from benchmarks.machine import write
 from benchmarks.running import parser_of
-from dshq_kernels.play.rollout import POLICY, Player, play_matches
+from dshq_kernels.play.players import POLICY
+from dshq_kernels.play.rollout import Player, play_matches
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames

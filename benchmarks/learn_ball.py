@@ -14,19 +14,9 @@ import numpy as np
 
 from benchmarks.running import parser_of
 from dshq_kernels.network import mlp
-from dshq_kernels.play.rollout import (
-    DECISIONS,
-    DRAWS,
-    EPISODES,
-    POLICY,
-    RETURN_SUM,
-    RETURNS,
-    Player,
-    Rollouts,
-    Samples,
-    opponent_kind,
-    play_matches,
-)
+from dshq_kernels.play.loops import DECISIONS, DRAWS, EPISODES, RETURN_SUM, RETURNS
+from dshq_kernels.play.players import POLICY
+from dshq_kernels.play.rollout import Player, Rollouts, Samples, opponent_kind, play_matches
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import TrainConfig

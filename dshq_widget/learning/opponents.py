@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from dshq_kernels.network import mlp
-from dshq_kernels.play.rollout import POLICY, opponent_kind, share_tiles
+from dshq_kernels.play.players import POLICY
+from dshq_kernels.play.rollout import opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import GameSpec

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
-from dshq_kernels.play.rollout import STATS, Rollouts, Samples
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.play.rollout import EPISODES, RETURN_SUM, Player
+from dshq_kernels.play.loops import EPISODES, RETURN_SUM
+from dshq_kernels.play.rollout import Player
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper

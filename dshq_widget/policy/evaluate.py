@@ -13,7 +13,8 @@ import numpy as np
 
 from dshq_kernels.network.layers import memory_of
 from dshq_kernels.network.mlp import ACTIVATIONS
-from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
+from dshq_kernels.play.players import IDLE, POLICY, RANDOM
+from dshq_kernels.play.rollout import Matches, Player, opponent_kind, play_matches
 from dshq_kernels.search.matches import Searching, play_searched_matches
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill.compiled import CompiledDrill

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.loops import STATS
 from dshq_widget.algorithms import dreamer as package
 from dshq_widget.algorithms.dreamer import device_actor, ingest, replay_file, run
 from dshq_widget.algorithms.dreamer.actor import Actor

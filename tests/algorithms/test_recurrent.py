@@ -10,7 +10,8 @@ import torch
 from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import is_network, memory_of, without_memory
 from dshq_kernels.network.mlp import ACTIVATIONS
-from dshq_kernels.play.rollout import IDLE, POLICY, Player, Rollouts, Samples, play_matches
+from dshq_kernels.play.players import IDLE, POLICY
+from dshq_kernels.play.rollout import Player, Rollouts, Samples, play_matches
 from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy, save_json, save_onnx
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO

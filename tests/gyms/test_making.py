@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.loops import STATS
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.contract.settings import TrainConfig

@@ -4,24 +4,9 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.mlp import make_plan, pack
-from dshq_kernels.play.rollout import (
-    DRAWS,
-    EPISODES,
-    IDLE,
-    POLICY,
-    RANDOM,
-    RETURNS,
-    SELF,
-    STATS,
-    WINS_0,
-    WINS_1,
-    Player,
-    Rollouts,
-    Samples,
-    make_groups,
-    play_matches,
-    share_tiles,
-)
+from dshq_kernels.play.loops import DRAWS, EPISODES, RETURNS, STATS, WINS_0, WINS_1
+from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
+from dshq_kernels.play.rollout import Player, Rollouts, Samples, make_groups, play_matches, share_tiles
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball

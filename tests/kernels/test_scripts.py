@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.mlp import ACTIVATIONS, make_plan, pack
-from dshq_kernels.play.rollout import POLICY, Player, Rollouts, Samples, play_matches
+from dshq_kernels.play.players import POLICY
+from dshq_kernels.play.rollout import Player, Rollouts, Samples, play_matches
 from dshq_kernels.search.searcher import Others, Search, how
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import compile_drill

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from dshq_kernels.play.rollout import POLICY, SELF
+from dshq_kernels.play.players import POLICY, SELF
 from dshq_widget.algorithms.ppo.processes import _ring
 from dshq_widget.algorithms.ppo.ring_games import RingGames
 from dshq_widget.contract.setting import ConfigError

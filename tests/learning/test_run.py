@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import empty_stats
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import run as run_module
 from dshq_widget.learning.exploration import UPDATES, Exploration

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.mlp import pack
-from dshq_kernels.play.rollout import KEPT_WORDS, Player, Rollouts, Samples, opponent_kind, play_matches
+from dshq_kernels.play.loops import KEPT_WORDS
+from dshq_kernels.play.rollout import Player, Rollouts, Samples, opponent_kind, play_matches
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.scene_evaluation import SceneEvaluation
 from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places

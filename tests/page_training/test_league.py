@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dshq_kernels.play.rollout import POLICY, RANDOM, Player
+from dshq_kernels.play.players import POLICY, RANDOM
+from dshq_kernels.play.rollout import Player
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.league import league

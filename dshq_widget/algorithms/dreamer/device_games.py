@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.loops import STATS
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.dreamer.games import PaidGames
 from dshq_widget.contract.places import found_at

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.play import raster
-from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import empty_stats
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.loops import STATS
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.model.agent import Player

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.gae import gae
-from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dshq_kernels.network import mlp
-from dshq_kernels.play.players import POLICY, SELF
-from dshq_kernels.play.rollout import (
+from dshq_kernels.play.loops import (
     AGENT_STEPS,
     DECISIONS,
     DRAWS,
@@ -22,10 +21,9 @@ from dshq_kernels.play.rollout import (
     STATS,
     WINS_0,
     WINS_1,
-    alternate_sides,
-    empty_stats,
-    share_tiles,
 )
+from dshq_kernels.play.players import POLICY, SELF
+from dshq_kernels.play.rollout import alternate_sides, empty_stats, share_tiles
 from dshq_kernels.search.matches import OTHERS_SEED
 from dshq_kernels.search.memory import How
 from dshq_kernels.search.searcher import Others, Search, how

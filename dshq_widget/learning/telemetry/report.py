@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.loops import STATS
 from dshq_widget.contract.game_spec import GameSpec
 
 RETURN_MIN, RETURN_MAX = STATS.index("return_min"), STATS.index("return_max")

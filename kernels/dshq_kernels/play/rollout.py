@@ -15,18 +15,10 @@ import numpy as np
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import UNITS, make_plan, pack
 from dshq_kernels.play.loops import (
-    AGENT_STEPS,
-    DECISIONS,
-    DRAWS,
-    EPISODES,
     KEPT_WORDS,
     RETURN_MAX,
     RETURN_MIN,
-    RETURN_SUM,
-    RETURNS,
     STATS,
-    WINS_0,
-    WINS_1,
     match_tiles,
     play,
     reset_lanes,
@@ -38,37 +30,6 @@ from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
-
-__all__ = [
-    "AGENT_STEPS",
-    "DECISIONS",
-    "DRAWS",
-    "EPISODES",
-    "IDLE",
-    "KEPT_WORDS",
-    "POLICY",
-    "RANDOM",
-    "RETURNS",
-    "RETURN_MAX",
-    "RETURN_MIN",
-    "RETURN_SUM",
-    "SELF",
-    "STARTS",
-    "STATS",
-    "WINS_0",
-    "WINS_1",
-    "Matches",
-    "Player",
-    "Rollouts",
-    "Samples",
-    "alternate_sides",
-    "empty_stats",
-    "make_groups",
-    "opponent_kind",
-    "play_matches",
-    "share_tiles",
-]
-
 
 STARTS, MATCH_STARTS = 0x51DE, 0x3A7C4
 """Of the draws of how games begin, in training and in matches, beside the seed."""
