@@ -1,3 +1,3 @@
-"""Training on one torch device except for the loss: games, networks, rollouts, and asynchronous downloads of results.
-What a device has of its own is a folder, listed in device.py.
+"""Training on one torch device except for the loss: games, networks and rollouts. What a device has of its own is a
+folder, listed in device.py.
 """
