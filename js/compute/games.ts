@@ -34,7 +34,7 @@ export interface GroupOptions {
   opponent: string; // "self", or who plays the other side
   side: number; // which side learns, 0 against "self"
   keys: Uint32Array; // of the games' generators
-  ticks: Uint32Array | null; // where the first episodes' clocks stand; null: at 0
+  ticks: Uint32Array; // where the first episodes' clocks stand
   base: number; // the first of its samples
   pays: GPUBuffer; // see settle.wgsl
 }
@@ -115,7 +115,7 @@ export class Games {
   /** Behind `begin`, when it has been submitted: sets the clocks of the first episodes. */
   stagger(): void {
     const { count, ticks } = this.options;
-    if (ticks) this.kit.write(this.state, ticks, placesOf(this.rules.spec.fields).ticks! * count);
+    this.kit.write(this.state, ticks, placesOf(this.rules.spec.fields).ticks! * count);
   }
 
   /** Before a rollout is submitted; equal `draws` give equal draws. */

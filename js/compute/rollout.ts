@@ -12,8 +12,7 @@ export interface GamesDescription {
   spec: DrillSpec;
   opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill, half of them from either side
   length: number; // decisions of a rollout
-  seed?: number; // of the first game; the others have the next ones
-  starts?: Starts; // instead of such seeds
+  starts: Starts;
   weights?: Record<string, number>; // of reward terms, where they differ from the drill's
 }
 
@@ -66,7 +65,7 @@ export class Rollout {
     rules: Rules,
     private readonly games: GamesDescription,
   ) {
-    const { spec, opponents, length, seed = 0, starts, weights = {} } = games;
+    const { spec, opponents, length, starts, weights = {} } = games;
     const { sides } = spec;
     const wanted = Object.entries(opponents).flatMap(([opponent, games]) =>
       shareSides(games, sides, opponent).map((count, side) => ({ opponent, count, side })),
@@ -79,8 +78,7 @@ export class Rollout {
     this.setRewards(weights);
     let [base, first] = [0, 0];
     this.groups = played.map(({ opponent, count, side }) => {
-      const keys = starts?.keys.slice(first, first + count) ?? Uint32Array.from({ length: count }, (_, game) => seed + first + game);
-      const ticks = starts?.ticks.slice(first, first + count) ?? null;
+      const [keys, ticks] = [starts.keys, starts.ticks].map((all) => all.slice(first, first + count)) as [Uint32Array, Uint32Array];
       const group = new Games(kit, network, rules, this.samples, { count, length, opponent, side, keys, ticks, base, pays: this.pays });
       base += group.rows * length;
       first += count;

@@ -255,10 +255,10 @@ def value_of(index: Expr, at: Mapping[str, int]) -> int | None:
     return None if a is None or b is None else int(fold(index.op, Const(a, I32), Const(b, I32)).value)
 
 
-def listed(words: Iterable[str], most: int = 4) -> str:
-    """`a, b and c`; for many, the first few and the number of the others."""
+def listed(words: Iterable[str]) -> str:
+    """`a, b and c`; for more than four, the first three and the number of the others."""
     words = list(words)
-    if len(words) > most:
-        words = [*words[: most - 1], f"{len(words) - most + 1} more"]
+    if len(words) > 4:
+        words = [*words[:3], f"{len(words) - 3} more"]
     *some, last = words
     return f"{', '.join(some)} and {last}" if some else last

@@ -175,8 +175,18 @@ def test_what_is_not_finite_is_left_out(page):
     assert np.isfinite(page.ask("readWeights")).all()
 
 
-def play(page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dict[str, int], length: int) -> dict:
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec.to_json(), "opponents": opponents, "length": length, "seed": 7}
+def rules_of(drill: CompiledDrill, opponents: dict[str, int], length: int, seed: int, ticks: int = 0) -> dict:
+    """Games that begin with seeds from `seed` on."""
+    n = sum(opponents.values())
+    starts = {"keys": np.arange(seed, seed + n, dtype=np.uint32), "ticks": np.full(n, ticks, np.uint32)}
+    spec = drill.spec.to_json()
+    return {"wgsl": drill.wgsl, "spec": spec, "opponents": opponents, "length": length, "starts": starts}
+
+
+def play(
+    page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dict[str, int], length: int, ticks: int = 0
+) -> dict:
+    rules = rules_of(drill, opponents, length, 7, ticks)
     network = {"layers": list(policy.spec.layers), "activation": policy.spec.activation, "data": policy.weights}
     page.make(network=network, games=rules, minibatchSize=16, epochs=1, seed=3)
     return page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
@@ -327,7 +337,7 @@ class Late(Race):
 def test_a_side_has_only_so_many_last_observations(page):
     drill = compile_drill(Late)
     spec = PolicySpec.for_drill(drill.spec, (16,))
-    play(page, drill, Policy(spec.layers, spec.activation, weights_of(spec, 2)), {"self": 16}, 20)
+    play(page, drill, Policy(spec.layers, spec.activation, weights_of(spec, 2)), {"self": 16}, 20, ticks=24)
     found, per_episode = page.samples(), -(-drill.spec.time_limit // drill.spec.action_repeat)
     late = found["slot"][found["ended"] == 2]
     assert late.size > 2 * 32 and late.max() == (20 - 1) // per_episode
@@ -351,7 +361,7 @@ def test_it_learns(page):
     """Play and learning together: CartPole's pole stands longer."""
     drill = compile_drill(drills["cartpole"])
     spec = PolicySpec.for_drill(drill.spec, (32, 32))
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec.to_json(), "opponents": {"self": 128}, "length": 32, "seed": 1}
+    rules = rules_of(drill, {"self": 128}, 32, 1)
     network = {"layers": list(spec.layers), "activation": "tanh", "data": spec.initial(np.random.default_rng(0))}
     page.make(network=network, games=rules, minibatchSize=1024, epochs=2)
     hyper = settings(Hyper(learning_rate=3e-3, entropy_coef=0.0, target_kl=0.02))
