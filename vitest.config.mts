@@ -18,6 +18,7 @@ export default defineConfig({
     pool: "threads",
     isolate: false, // a thread for each file costs twice as much; `apart` keeps the files apart
     setupFiles: ["js/tests/harness/apart.ts"],
+    globalSetup: ["js/tests/harness/limit.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
