@@ -111,8 +111,13 @@ def contract_md() -> str:
         parts += [f"### {verb}", _entries("field", fields)]
         if verb == "train":
             for each in known:
-                parts += [f"With {each.name} also:", _entries("field", each.answers)] if each.answers else []
+                added = {key: each.answers.get(key) or _metric_entry(key) for key in each.summary({})}
+                parts += [f"With {each.name} also:", _entries("field", added)] if added else []
     return "\n\n".join(parts) + "\n"
+
+
+def _metric_entry(name: str) -> Entry:
+    return Entry(METRICS[name].unit, METRICS[name].text)
 
 
 def _entries(what: str, entries: Mapping[str, Entry]) -> str:

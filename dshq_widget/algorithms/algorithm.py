@@ -181,7 +181,7 @@ class Algorithm:
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     answers: Mapping[str, Entry] = field(default_factory=dict)
-    """What each field of that is (contract/json_fields.py)."""
+    """What those fields of that are that are no metrics under their own name (contract/json_fields.py)."""
     suits: Callable[[GameSpec], None] = lambda spec: None
     """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
     engines: Mapping[str, Engine] = field(default_factory=dict)

@@ -55,5 +55,5 @@ def answer(*arguments: object) -> dict[str, Any]:
 
 def known_fields(verb: str) -> set[str]:
     """The fields of its answer, whatever algorithm it is about."""
-    more = (each.answers for each in algorithms.algorithms.values() if verb == "train")
+    more = (each.summary({}) for each in algorithms.algorithms.values() if verb == "train")
     return {field for fields in (JSON_FIELDS[verb], *more) for field in fields}

@@ -13,7 +13,6 @@ from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import Game, GameSpec
-from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.settings import DEVICES
 from dshq_widget.gpu.device import check_device
 
@@ -124,11 +123,6 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
-    answers={
-        "buffer_size": Entry("0 or more", "Decisions in the replay."),
-        "replay_ratio": Entry("0 or more", "Steps replayed for each step played."),
-        "evaluated_return_random": Entry("reward, or null", "Mean return of random play in the same drill."),
-    },
     memory=memory,
     suits=suits,
     evaluate=evaluate,

@@ -119,10 +119,6 @@ ALGORITHM = Algorithm(
         "training_steps": Entry("0 or more", "Updates of the gate."),
         "send_share": Entry("[first tenth, last tenth]", "Share of the proposals that it sent."),
         "gate_signal_mean": Entry("[first tenth, last tenth]", "Mean of its reward, without the bonus for exploring."),
-        "gate_signal_untrained": Entry("reward, or null", "The same of an untrained policy's proposals."),
-        "send_share_untrained": Entry(
-            "0 to 1, or null", "Share of an untrained policy's proposals that the gate sends."
-        ),
     },
     memory=memory,
     evaluate=evaluate,

@@ -11,7 +11,6 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
-from dshq_widget.contract.json_fields import Entry
 from dshq_widget.learning import saved_state
 from dshq_widget.runtime.budget import MOST_THREADS
 
@@ -99,7 +98,6 @@ ALGORITHM = Algorithm(
     metrics=METRICS,
     curves=CURVES,
     summary=summary,
-    answers={"simulated_steps": Entry("0 or more", "Decisions of search, which were only simulated.")},
     searches=searches,
     memory=memory,
     tensors={

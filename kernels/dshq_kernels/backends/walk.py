@@ -206,17 +206,13 @@ class Rows:
         for field, place in places:
             yield f"{self.word(field, place)} = {self.bits(self.register(field, place), self.fields[field].type)}"
 
-    def word(self, field: str, place: int | str) -> str:
-        """A word in memory; `place` is an element's number, or the text of its index."""
-        raise NotImplementedError
-
-    def number(self, word: str, kind: str) -> str:
-        """A word of the state as a number of a type."""
-        raise NotImplementedError
-
-    def bits(self, value: str, kind: str) -> str:
-        """A number of a type as a word of the state."""
-        raise NotImplementedError
+    # what a back end says of the rest
+    word: Callable[[str, int | str], str]
+    """A word in memory; the place is an element's number, or the text of its index."""
+    number: Callable[[str, str], str]
+    """A word of the state as a number of a type."""
+    bits: Callable[[str, str], str]
+    """A number of a type as a word of the state."""
 
 
 class OnRows(Text):
