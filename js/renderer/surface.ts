@@ -49,7 +49,8 @@ export class Surface {
   private disposed = false;
   private replaced = false; // by a canvas that was asked for and is on its way
   private readonly thrift = new Thrift();
-  private failures: number[] = []; // ms: when WebGPU did not draw a frame
+  private drawn = 0; // frames
+  private failed = { frame: -1, at: [] as number[] }; // the last frame that WebGPU did not draw, and when it did not draw one, in ms
 
   constructor(
     private readonly options: SurfaceOptions,
@@ -105,13 +106,13 @@ export class Surface {
     else await this.start();
   }
 
-  /** WebGPU did not draw a frame. One is not missed; of several the next ones would not come either. */
-  failed(): void {
-    if (this.renderer?.kind !== "webgpu" || this.replaced) return;
+  /** WebGPU complains, up to three times of one frame. One frame is not missed; of several the next ones would not come either. */
+  complained(): void {
+    if (this.renderer?.kind !== "webgpu" || this.replaced || this.failed.frame === this.drawn) return;
     const now = performance.now();
-    this.failures = [...this.failures.filter((at) => now - at < FAILURES.ms), now];
+    this.failed = { frame: this.drawn, at: [...this.failed.at.filter((at) => now - at < FAILURES.ms), now] };
     this.stale = true;
-    if (this.failures.length >= FAILURES.count) this.replace("The browser's WebGPU failed to draw.");
+    if (this.failed.at.length >= FAILURES.count) this.replace("The browser's WebGPU failed to draw.");
   }
 
   /** Asks for a fresh canvas; with a `reason` one that is drawn without a GPU. */
@@ -154,6 +155,7 @@ export class Surface {
       field: overlay.field(this.theme),
     };
     this.renderer.draw(picture);
+    this.drawn += 1;
     this.stale = false;
     if (this.thrift.asks) void this.weigh(this.renderer, picture);
   }

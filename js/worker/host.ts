@@ -38,7 +38,7 @@ export class Host {
       () => this.everySurface((surface) => void surface.deviceLost()),
       (text) => {
         console.warn("dshq-widget: WebGPU did not draw a frame:", text);
-        this.everySurface((surface) => surface.failed());
+        this.everySurface((surface) => surface.complained());
       },
     );
   }

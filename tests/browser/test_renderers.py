@@ -15,7 +15,7 @@ NO_OFFSCREEN_CANVAS = "delete window.OffscreenCanvas; delete HTMLCanvasElement.p
 
 
 def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
-    _, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES))
+    page, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES))
     for _ in range(2):
         widget.wait_number("fps", lambda fps: fps > 1)
         widget.page.workers[0].evaluate("self.devices.at(-1).destroy()")
@@ -29,6 +29,8 @@ def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
     assert worker.evaluate("self.devices.length") >= 3, "a busy browser takes some away by itself"
     kept = lambda: worker.evaluate("[self.living.size, self.buffers.size]")  # noqa: E731
     widget.until(kept, [1, 3].__eq__, 60, "nothing to be kept of the lost ones")
+    # A busy browser may refuse the first frame of a new device; the next one is drawn.
+    page.console_errors[:] = [line for line in page.console_errors if "WebGPU did not draw a frame" not in line]
 
 
 def kicks(page: BarePage, widget: WidgetPage) -> None:
@@ -73,6 +75,11 @@ def test_without_offscreen_canvas_the_page_draws(request, open_page: OpenPage, b
 
 
 SPOILED = """
+    const ask = GPUAdapter.prototype.requestDevice;
+    GPUAdapter.prototype.requestDevice = async function (...wanted) {
+        return (window.device = await ask.apply(this, wanted));
+    };
+    window.complain = (times) => { while (times--) window.device.createBuffer({ size: 16, usage: 0 }); };
     const copy = GPUCommandEncoder.prototype.copyTextureToTexture;
     window.spoiled = 0; // so many of the next frames are refused by WebGPU
     GPUCommandEncoder.prototype.copyTextureToTexture = function (from, to, [width, height]) {
@@ -89,11 +96,14 @@ def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes
     widget.until(lambda: widget.page.evaluate("window.spoiled"), lambda left: left <= 0, 60, "the refused frame")
     plays_on(widget, "webgpu", "page")
     assert "WebGPU:" not in widget.root.inner_text()
+    widget.page.evaluate("window.complain(5)")  # as it may of one frame: its texture, its pass, its commands
+    widget.page.wait_for_timeout(1000)
+    plays_on(widget, "webgpu", "page")
     widget.page.evaluate("window.spoiled = 1000")
     widget.wait_attribute("renderer", lambda renderer: renderer == "canvas2d")
     assert "WebGPU failed to draw" in plays_on(widget, "canvas2d", "page")
     refused = [line for line in page.console_errors if "WebGPU did not draw a frame" in line]
-    assert len(refused) >= 4
+    assert len(refused) >= 9
     page.console_errors.clear()
 
 

@@ -9,6 +9,7 @@ import { sideName } from "../../contract/sides";
 import type { Panel, PanelView } from "../../panels/panel";
 import { button, control, focused, h, setText } from "../../ui/dom";
 import { percent } from "../../ui/format";
+import { fillRows } from "../../ui/rows";
 
 export const panel: Panel = {
   applies: ({ elsewhere, pictures, model }) => !elsewhere && !pictures && (model.get("drill")?.spec.drag.length ?? 0) > 0,
@@ -79,7 +80,10 @@ function build({ session, signal }: PanelView): HTMLElement {
     const rows = scenes();
     shares.hidden = rows.length === 0;
     const remove = (key: string) => session.kernel.send({ type: "DROP_SCENE", key });
-    list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));
+    fillRows(
+      list,
+      rows.map((row, index) => ({ key: row.key, element: sceneItem(now, row, index + 1, () => remove(row.key)) })),
+    );
     followKernel();
   };
   const followKernel = () => {

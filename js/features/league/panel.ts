@@ -9,6 +9,7 @@ import { rated } from "../../contract/rating";
 import type { Panel, PanelView } from "../../panels/panel";
 import { button, h, setText } from "../../ui/dom";
 import { compact, percent } from "../../ui/format";
+import { fillRows } from "../../ui/rows";
 import { buildCrossTable } from "./cross_table";
 
 const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. ± is the 95 % confidence interval.";
@@ -63,7 +64,10 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     const there = new Set([...scriptsOf(session.model.get("drill")?.spec), ...Object.keys(session.rivals)]);
     const meet = session.elsewhere ? () => false : (row: LeagueRow) => there.has(idOf(row));
     const bring = (row: LeagueRow) => session.setShow({ mode: "sandbox", opponent: idOf(row) });
-    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest, meet(row) ? bring : null)));
+    fillRows(
+      body,
+      rows.map((row) => ({ key: idOf(row), element: drawn(row, scale, script(), row.version === newest, meet(row) ? bring : null) })),
+    );
   };
   shown.follow(follow);
   let connected = session.kernel.connected;
