@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from tools import constraints, install
@@ -69,6 +70,15 @@ def test_what_is_installed_is_what_is_pinned():
     assert len(here) > 100, "the set-up is installed"
     differ = {name: (version, PINS.get(name)) for name, version in here.items() if PINS.get(name) != version}
     assert not differ, f"installed, pinned: {differ}. Run `make constraints`, or set .venv up anew"
+
+
+def test_the_first_supported_python_takes_every_pin():
+    """Debian 12 has Python 3.11.2."""
+    first = PROJECT["requires-python"].removeprefix(">=")
+    pinned = [one for one in importlib.metadata.distributions() if canonicalize_name(one.name) in PINS]
+    assert len(pinned) > 100
+    wanted = {one.name: one.metadata["Requires-Python"] or "" for one in pinned}
+    assert not {name: spec for name, spec in wanted.items() if not SpecifierSet(spec).contains(first)}
 
 
 def test_the_pins_are_names_and_versions():
