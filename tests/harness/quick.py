@@ -25,6 +25,7 @@ QUICK = (
     "project/test_ppo_details.py",
     "project/test_typescript_imports.py",
     "runtime/test_budget.py",
+    "runtime/test_slots_orders.py",
 )
 """Files below tests/. Their tests fail in `make quick` if numba compiles something in them."""
 

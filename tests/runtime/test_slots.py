@@ -9,12 +9,14 @@ import pytest
 from llvmlite import binding as llvm
 from numba import njit, types
 
+from dshq_kernels.simd.atomics import load_acquire
 from dshq_widget.runtime import slots as layout
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots, _publish, _read
 from tests.harness.processes.runtime_writers import writers
 
 N = 8_031  # weights of a 28-64-64-31 network
+DAWDLE = 300_000  # looks at the version: about a millisecond
 PATTERN = 1 << 20  # float32 holds these whole numbers exactly
 
 
@@ -139,6 +141,23 @@ def read_many(read, base, last, floats, words, out):
     return taken, torn, wrong, backwards
 
 
+@njit(nogil=True)
+def careless_read(base, have, floats, words, out):
+    """`_read` without its second look. It waits in mid-copy until the writer is three versions on, to be overtaken."""
+    version = load_acquire(base + layout.LATEST)
+    if version <= have:
+        return 0, 0
+    slot = version % layout.N_SLOTS
+    step = words[slot, 0]
+    for k in range(out.size):
+        if k == out.size // 2:
+            for _ in range(DAWDLE):
+                if load_acquire(base + layout.LATEST) >= version + 3:
+                    break
+        out[k] = floats[slot, layout.HEAD_FLOATS + k]
+    return version, step
+
+
 def stress(read, publishes, readers=4):
     """Sum of `read_many` over `readers` threads, none of which holds the interpreter lock."""
     block = SharedBlock.create(WeightSlots.nbytes_for(N))
@@ -159,6 +178,14 @@ def test_no_reader_sees_a_torn_or_wrong_policy(publishes):
         counts = stress(_read, publishes)
         taken += counts[0]
         assert counts[1:].tolist() == [0, 0, 0]  # torn, wrong, backwards
+
+
+def test_control_the_same_test_finds_tearing_without_the_second_look():
+    for _ in range(50):
+        _, torn, wrong, _ = stress(careless_read, 10_000)
+        if torn + wrong:
+            return
+    pytest.fail("a reader without the second look was never caught, so the test above proves nothing")
 
 
 def die_at(block, step, version):
