@@ -7,8 +7,9 @@ HOST_PYTHON := $(shell for p in $(or $(PYTHON),python3 python3.14 python3.13 pyt
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$p && break; done)
 endif
 export HOST_PYTHON
-BIN := $(CURDIR)/.venv/bin
-export PATH := $(BIN):$(PATH)
+# From here, since a folder above may have a space in its name.
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 NOTEBOOK := notebooks/01_watch_it_learn.ipynb
 BUNDLE := dshq_widget/static/widget.js
@@ -17,7 +18,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 # Processes of pytest: one more than processors, since a browser's tests mostly wait; four at most, for memory's sake.
-TESTERS := $(shell $(HOST_PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
+TESTERS = $(shell "$(HOST_PYTHON)" -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
 # Hundreds of processes import the same modules: their byte code is kept, even where the environment forbids it.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
@@ -122,7 +123,7 @@ chromium:
 
 # The versions that all of this installs: the newest of today. Gigabytes and minutes.
 constraints:
-	$(HOST_PYTHON) -m tools.constraints
+	"$(HOST_PYTHON)" -m tools.constraints
 
 # ---- what the verbs stand on; each file is a stamp, so the second time is quick
 
@@ -141,10 +142,10 @@ ready-hub: .venv/.hub node_modules/.all
 # Without pip, which `tools/install.py` brings: so it takes one second, and needs no package of the system's.
 .venv/.made:
 	@[ -n "$(HOST_PYTHON)" ] || { echo "Python 3.11 or newer is needed and none was found; name one with make PYTHON=..." >&2; exit 1; }
-	[ -x $(BIN)/python ] || $(HOST_PYTHON) -m venv --without-pip .venv
+	[ -x $(BIN)/python ] || "$(HOST_PYTHON)" -m venv --without-pip .venv
 	touch $@
 
-INSTALL := $(HOST_PYTHON) tools/install.py
+INSTALL := "$(HOST_PYTHON)" tools/install.py
 PINS := pyproject.toml tools/constraints.txt
 
 .venv/.packages: .venv/.made $(PINS)

@@ -91,20 +91,27 @@ def install(python: Path, arguments: Sequence[str], constraints: Path | None = C
             if subprocess.run(command).returncode == 0:
                 return
             print("uv could not install that, so pip tries it", file=sys.stderr)
-    environment = os.environ | ({"PIP_CONSTRAINT": str(constraints)} if constraints else {})
+    # an address, since pip takes a space in a variable for the end of a name
+    environment = os.environ | ({"PIP_CONSTRAINT": constraints.resolve().as_uri()} if constraints else {})
     pip(python, ["install", *limits, *arguments], environment)
 
 
 def pip(python: Path, arguments: Sequence[str], environment: dict[str, str] | None = None) -> None:
     """Run the environment's own pip, which the standard library brings if it is not there. Raises CalledProcessError
-    with what it said on the screen.
+    with what it said on the screen, and SystemExit where the standard library comes without it.
     """
-    there = subprocess.run([python, "-c", "import pip"], stderr=subprocess.DEVNULL).returncode == 0
-    if not there:
+    if not has(python, "pip"):
+        if not has(python, "ensurepip"):
+            sys.exit("Neither uv nor pip is here. Install your system's package for it (Debian, Ubuntu: python3-venv)")
         subprocess.run([python, "-m", "ensurepip"], check=True, stdout=subprocess.DEVNULL)
     # its errors alone: a machine's folder of wheels brings a warning for each package that is not in it
     verb, *rest = arguments
     subprocess.run([python, "-m", "pip", verb, "-qq", *rest], check=True, env=environment)
+
+
+def has(python: Path, module: str) -> bool:
+    """Whether the environment can import it."""
+    return subprocess.run([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def has_torch(python: Path) -> bool:

@@ -1,8 +1,10 @@
 """The set-up: one version of all that the Makefile installs; no PyTorch, hub or tests for Lab alone."""
 
 import importlib.metadata
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -97,6 +99,51 @@ def test_lab_brings_neither_torch_nor_hub_nor_tests():
     assert "tools.lab" in steps.stdout and "--torch" not in steps.stdout and "npm ci --log" not in steps.stdout
 
 
+def stand_ins() -> dict[str, str]:
+    """Files of a checkout in which nothing is installed and Lab only says where it is."""
+    install_all = "import sys\nprint('installs', *sys.argv[1:])\n"
+    return {
+        "Makefile": (ROOT / "Makefile").read_text(),
+        "tools/install.py": install_all,
+        "tools/lab.py": "import sys\nprint('Lab of', sys.prefix)\n",
+        **dict.fromkeys(("tools/node.sh", "tools/constraints.txt", "pyproject.toml", "hatch_build.py"), ""),
+        **dict.fromkeys(("package.json", "package-lock.json", "js/a.ts"), ""),
+        "dshq_widget/static/widget.js": "",
+        "bin/npm": "#!/bin/sh\nmkdir -p node_modules\n",
+    }
+
+
+def test_a_folder_may_have_a_space_in_its_name(tmp_path: Path):
+    folder = tmp_path / "my course \u00e9"
+    for name, text in stand_ins().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "bin" / "npm").chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in ("HOST_PYTHON", "MAKEFLAGS")}
+    environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(["make", "lab"], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "not found" not in done.stderr, done.stderr
+    assert f"Lab of {folder / '.venv'}" in done.stdout and "installs --package" in done.stdout
+
+
+def test_without_pip_and_uv_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Debian's Python has neither pip nor what brings it, unless python3-venv is installed."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(install, "has", lambda python, module: False)
+    with pytest.raises(SystemExit, match="python3-venv"):
+        install.install(Path(sys.executable), ["numpy"])
+
+
+def test_pip_finds_the_constraints_of_a_folder_with_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What builds a package reads them from a variable, of which a space begins the next name."""
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(shutil, "which", lambda name: "/bin/false")
+    monkeypatch.setattr(install, "pip", lambda python, arguments, environment: seen.update(environment))
+    install.install(Path(sys.executable), ["numpy"], tmp_path / "my course" / "constraints.txt")
+    assert seen["PIP_CONSTRAINT"] == f"file://{tmp_path}/my%20course/constraints.txt"
+
+
 @pytest.mark.slow
 def test_without_uv_pip_installs(tmp_path, monkeypatch):
     """A package that is nothing but a file, from this machine."""
@@ -109,7 +156,7 @@ def test_without_uv_pip_installs(tmp_path, monkeypatch):
     (source / "x.py").write_text("")
     venv.create(tmp_path / "env", with_pip=False, symlinks=True, system_site_packages=False)
     python = tmp_path / "env" / "bin" / "python"
-    monkeypatch.setattr(install.shutil, "which", lambda name: "/bin/false")
+    monkeypatch.setattr(shutil, "which", lambda name: "/bin/false")
     subprocess.run([sys.executable, "-m", "build", "-nw", "-o", tmp_path, source], check=True, capture_output=True)
     install.install(python, ["--no-index", "--find-links", str(tmp_path), "dshq-nothing"])
     subprocess.run([python, "-c", "import x"], check=True, env={**os.environ, "PYTHONPATH": ""})
