@@ -43,6 +43,7 @@ OTHERS = {
     "databases, proxies and web servers": "pg_dump HTTPS_PROXY vercel.json",
     "other libraries' source": "ff_spo.py ppo_atari.py ppo_continuous_action.py",
     "the reader's files": "slider.py numpy.py run.yaml D/run.yaml lesson.ipynb",
+    "VS Code": "notebook.experimental.enableCsp",
 }
 """Names that are not ours, by whose they are."""
 NOT_OURS = {name for names in OTHERS.values() for name in names.split()}
