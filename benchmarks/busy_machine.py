@@ -4,8 +4,8 @@
 
 Each run is a process of its own, as a kernel is. It trains with the defaults as the widget does (gentle), beside so
 many endless loops, each in a session of its own, as programs of one's desktop are. Reported, from the call of
-`start`: when training began, when the first version of the learner's own was there, when the policy won .9 of the
-decided matches against random play (counted with at least .3 of all of them won), decisions a second over the whole
+`start`: when training began, when the first version of the learner's own was there, when the policy won 0.9 of the
+decided matches against random play (counted with at least 0.3 of all of them won), decisions a second over the whole
 run, and every sentence of the status line. With `--watched` a page of a headless Chromium, which draws in software,
 shows the match meanwhile; its frames a second are reported, too, and the targets that the page shows at the end. The
 load of the machine before each run is in the file: other work makes the figures say less.

@@ -49,7 +49,7 @@ BANDIT = {
 }
 """An answer earns at once: a short discount and a short imagination suffice."""
 BALL = {**PaddleBall.algorithm_settings["dreamer"], "reward_scale": 10.0}
-"""Frames of two players and a ball, as those of Paddle Ball; a goal earns 1, a ball returned there .05."""
+"""Frames of two players and a ball, as those of Paddle Ball; a goal earns 1, a ball returned there 0.05."""
 SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL}
 """Where the drill suggests none."""
 RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_share")

@@ -1,12 +1,12 @@
 """How often the collapse guard undoes a run that is healthy, and how soon it finds one that is not.
 
-`python -m benchmarks.guard --strength .42 --rounds 1000 --runs 400 --seed 0 --json` runs the league's own succession
+`python -m benchmarks.guard --strength 0.42 --rounds 1000 --runs 400 --seed 0 --json` runs the league's own succession
 and test (dshq_widget/learning/league) on points drawn by chance: every version wins against the first baseline with the
-probability `--strength`, and against random play with .98, or more where the strength is more; against another version
+probability `--strength`, and against random play with 0.98, or more where the strength is more; against another version
 it makes half the points. No games are played. `false_revert_share` is the share of runs with a revert, `reverts_mean`
 the mean number of them.
 
-`--fall .75 --after 100`: after that many rounds the chance against the baseline falls to this share of itself, for
+`--fall 0.75 --after 100`: after that many rounds the chance against the baseline falls to this share of itself, for
 good; against random play and other versions nothing changes, which is the hardest case. `found_within_rounds` says in
 how many rounds the guard finds it. `--table` writes all strengths, healthy and fallen, to benchmarks/results.
 """

@@ -9,7 +9,7 @@ within 2 s of the click, a file of at most 1.5 MB, frames/s of the match as with
   learner with the same settings in the same run (the floor: what this processor could do); without a GPU process (2-D
   canvas) and with software WebGPU. Frames/s before Train and while it trains
 - first version: from the click until the match is played by version 1
-- skill: seconds from opening the page, and from the click, until `data-win-rate` is .8; three seeds
+- skill: seconds from opening the page, and from the click, until `data-win-rate` is 0.8; three seeds
 - cartpole: until an evaluation of 100 episodes has a mean return of 475; three seeds
 - memory: of the page's process, over `--minutes`, after collection
 """

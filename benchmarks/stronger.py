@@ -3,8 +3,8 @@
 `python -m benchmarks.stronger` trains the Ball Drill on one thread, keeps the version at each of `--marks` agent steps,
 and lets each play the earlier ones and the baselines: `benchmarks/results/stronger-*.json`. Marks are agent steps and
 not minutes, so that other work on the machine changes nothing but the waiting; at `STEPS_PER_SECOND` they are 30 s, 3,
-10 and 30 minutes. Target: each has at least .6 of the points against the one before, the last .75 against the second,
-and against the chaser nobody is below .95 of the best so far.
+10 and 30 minutes. Target: each has at least 0.6 of the points against the one before, the last 0.75 against the second,
+and against the chaser nobody is below 0.95 of the best so far.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `dshq train ball` for `--seconds`, held to 1, 2, 4, ... processors (`taskset`), in turn, `--rounds` times. Figures are
 agent steps/s of the whole run, with its league, judge and guard. `efficiency` is the median over that of one processor
 times their number. `side_by_side` is the sum of as many runs at once, one on each processor: what the memory and the
-clock of the machine leave to anybody. Target (stated before measuring): .85 at 30 s.
+clock of the machine leave to anybody. Target (stated before measuring): 0.85 at 30 s.
 """
 
 from __future__ import annotations

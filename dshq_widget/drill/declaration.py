@@ -41,7 +41,7 @@ class Drill:
     drag            Handle(name, x, y, vx, vy, index, kind): what a pointer may drag; kind "player" or "ball"
     cells           Cells(columns, rows, x0, y0, size, choice): cells that a person who plays may click or tap. The
                     clicked one is that choice's option from the next decision on; keys set the other choices
-    show_speed      the speed at which the page begins to show it, one of .25, .5, 1, 2, 4, 8, 16, 32: for slow games
+    show_speed      the speed at which the page begins to show it, one of 0.25, 0.5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
     legend          paint of the palette -> what it shows, where that is not plain to see

@@ -15,6 +15,7 @@ from tests.harness.documents import DOCUMENTS, LOG, ROOT
 ALL = [*DOCUMENTS, LOG, *sorted(ROOT.glob("*.md"))]
 LINKED = {str(path.relative_to(ROOT)): path for path in ALL}
 """Also those whose links must work, but whose paths were true when they were written."""
+TEXTS = [*DOCUMENTS, *sorted((ROOT / "notebooks" / "source").glob("*.md"))]
 
 
 @pytest.mark.parametrize("document", LINKED.values(), ids=LINKED)
@@ -35,6 +36,13 @@ def test_links_to_a_part_name_a_heading(document: Path):
     linked = re.findall(r"\]\(([^):#\s]*\.md)?#([^)\s]+)\)", document.read_text())
     pages = [(document.parent / path if path else document, part) for path, part in linked]
     assert [f"{page.name}#{part}" for page, part in pages if part not in anchors(page)] == []
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_decimals_begin_with_a_zero(text: Path):
+    """0.5 in prose and in tables; code between backquotes is as it is."""
+    prose = re.sub(r"```.*?```|`[^`\n]+`", "", text.read_text(encoding="utf-8"), flags=re.S)
+    assert re.findall(r"(?:^|[\s(|~≈±])\.\d+", prose, re.M) == []
 
 
 def test_the_pictures_of_the_readme_are_there():

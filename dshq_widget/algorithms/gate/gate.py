@@ -19,7 +19,7 @@ from dshq_widget.algorithms.gate.shape import CHUNKS, COLUMNS
 UNAFFORDABLE = -1.0
 """Gate signal, and expected reward, of a proposal that the queen cannot pay for."""
 TOLERANCE = 1e-9
-"""A signal up to this is still WAIT: .4 + .2 - .6 is 1.1e-16 in float64, and survival alone must never send."""
+"""A signal up to this is still WAIT: 0.4 + 0.2 - 0.6 is 1.1e-16 in float64, and survival alone must never send."""
 
 
 @dataclasses.dataclass(frozen=True)

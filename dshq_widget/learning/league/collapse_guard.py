@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 KL_LIMIT = 1.0
-"""Upper limit of an update's KL divergence, in nats; healthy updates with clip range .2 have .001 to .03 (measured)."""
+"""Upper limit of an update's KL divergence, in nats; healthy ones with clip range 0.2 have 0.001 to 0.03 (measured)."""
 VALUE_LIMIT, VALUE_MEMORY, VALUE_WARM_UP = 30.0, 0.02, 100
 """A value loss this many times its running geometric mean counts as diverging; the mean's update weight; and the number
 of updates before the check starts (all assumed).

@@ -5,8 +5,8 @@ champion before it, and its matches with the pinned opponents speak for the refe
 `FALL` of it, both those of its round and as many fresh ones. Ties go to the newer, so it moves on where the pinned
 opponents are always beaten. The *reference* is the champion that did best against the pinned opponents in those fresh
 matches; a slow decline, each champion a little weaker, is measured against it. As many matches again enter its record:
-those that chose it were lucky. (The second ones alone would let the reference sink with a slow decline: a fall of .003
-a round from .8 was found at .28 instead of .60 in the worst tenth of 40 runs, simulated.)
+those that chose it were lucky. (The second ones alone would let the reference sink with a slow decline: a fall of 0.003
+a round from 0.8 was found at 0.28 instead of 0.60 in the worst tenth of 40 runs, simulated.)
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ DONE = "your learner tries what it does not know yet, and it can stop trying."
 CLOSE = 1e-6
 """How far one number may be off: single precision is fine."""
 TRIES = 3000
-"""Draws behind each share; a share of .25 is then known to about .02."""
+"""Draws behind each share; a share of 0.25 is then known to about 0.02."""
 
 
 def missing(choose: Any = None, **given: Any) -> list[str]:
