@@ -50,6 +50,7 @@ def test_a_band_that_is_none():
         (lambda a, b: band(a, b, (0.25, 0.75)), "too narrow"),
         (lambda a, b: band(a, b, (0.975, 0.025)), "comes first"),
         (lambda a, b: band(a, b, way=-1), "how far `a` is above `b`"),
+        (lambda a, b: 2 * (np.mean(b) - np.mean(a)) - band(a, b)[::-1], "basic bootstrap"),
         (lambda a, b: [0.0], "two numbers"),
     ):
         assert told in experiment.missing(wrong)[0]

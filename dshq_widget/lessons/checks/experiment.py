@@ -113,6 +113,12 @@ def _band(band: Callable[[Sequence[float], Sequence[float]], Any]) -> list[str]:
         if abs(low + wanted[1]) < SLACK * width and abs(high + wanted[0]) < SLACK * width:
             return ["This is how far `a` is above `b`; wanted is how far `b` is above `a`."]
         if max(abs(low - wanted[0]), abs(high - wanted[1])) > SLACK * width:
+            mirrored = 2 * (np.mean(b) - np.mean(a)) - np.array(wanted[::-1])
+            if np.abs(given - mirrored).max() < SLACK * width:
+                return [
+                    "These are the ends mirrored at the difference itself: the basic bootstrap, a good one, too. "
+                    "The percentile bootstrap is asked for: the two quantiles as they are."
+                ]
             how = "wide" if high - low > width else "narrow"
             return [
                 f"For {a} and {b} your band goes from {low:.3f} to {high:.3f}, which is too {how} or beside the point: "
