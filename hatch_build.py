@@ -55,7 +55,7 @@ def find_npm() -> str | None:
     node, npm = (shutil.which(name, path=search_path()) for name in ("node", "npm"))
     if not node or not npm:
         return None
-    answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60)  # "v22.11.0"
+    answer = subprocess.run([node, "--version"], capture_output=True, encoding="utf-8", timeout=60)  # "v22.11.0"
     major = answer.stdout.strip().removeprefix("v").partition(".")[0]
     return npm if major.isdigit() and int(major) >= NODE_MAJOR else None
 
@@ -72,7 +72,13 @@ def build_bundle(root: Path) -> None:
     environment = {**os.environ, "PATH": search_path()}
     for arguments in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
         done = subprocess.run(
-            [npm, *arguments], cwd=root, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [npm, *arguments],
+            cwd=root,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         if done.returncode:
             verb = " ".join(arguments)
@@ -96,7 +102,14 @@ def build_modules(root: Path, folder: Path) -> dict[str, str]:
     environment = {**os.environ, "PYTHONPATH": str(root / "kernels")}
     for name, relaxed in MODULES.items():
         command = [sys.executable, "-c", script, str(folder / name), str(relaxed)]
-        done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         if done.returncode:
             raise RuntimeError(f"the learner's WebAssembly module {name} cannot be made:\n{done.stdout[-4000:]}")
     return {str(folder / name): f"dshq_kernels/play/{name}" for name in MODULES}
@@ -115,7 +128,13 @@ def build_machine_code(root: Path, folder: Path, drills: str) -> dict[str, str]:
         *(["--drills", *drills.split(",")] if drills else []),
     ]
     done = subprocess.run(
-        command, cwd=root, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        cwd=root,
+        env=environment,
+        encoding="utf-8",
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     if done.returncode:
         raise RuntimeError(f"the drills' machine code cannot be made:\n{done.stdout[-4000:]}")

@@ -22,7 +22,7 @@ FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks"
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a replay published by the league; raises LeagueError if the file is not one."""
     try:
-        found = {"format": REPLAY_FORMAT, **json.loads(Path(path).read_text())}
+        found = {"format": REPLAY_FORMAT, **json.loads(Path(path).read_text(encoding="utf-8"))}
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error

@@ -110,7 +110,7 @@ def numpy_gemm(seconds: float) -> float:
     code += "; out = a.copy(); print(rate(lambda: numpy.matmul(a, a, out), 2 * 768**3, float(sys.argv[1])))"
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     command = own_python("-c", code, str(seconds))
-    said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **one})
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, env={**os.environ, **one})
     return float(said.stdout) / 1e9
 
 
@@ -180,7 +180,7 @@ def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
 
 def _processor() -> str:
     try:
-        with open("/proc/cpuinfo") as file:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(
                 (line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.processor()
             )

@@ -45,7 +45,8 @@ def gpu() -> tuple[bool, str, str]:
     run = subprocess.run(
         [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
         timeout=20,
     )

@@ -165,8 +165,8 @@ def _in_node(drill: CompiledDrill, ticks: int, seed: int, module: bytes) -> dict
     what = {"module": base64.b64encode(module).decode(), "places": {"stack_top": STACK_TOP}}
     code = {"source": drill.javascript} if not module else what
     work = json.dumps({"spec": drill.spec.to_json(), "ticks": ticks, "seed": seed, **code})
-    script = (MODULE_DRIVER if module else DRIVER).read_text() + NODE_MAIN
-    run = subprocess.run([node(), "-e", script], input=work, text=True, capture_output=True, check=False)
+    script = (MODULE_DRIVER if module else DRIVER).read_text(encoding="utf-8") + NODE_MAIN
+    run = subprocess.run([node(), "-e", script], input=work, encoding="utf-8", capture_output=True, check=False)
     if run.returncode != 0:
         raise RuntimeError(f"the rules of {drill.name!r} failed in Node: {run.stderr.strip()[-2000:]}")
     return json.loads(run.stdout)

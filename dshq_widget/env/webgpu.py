@@ -169,7 +169,7 @@ def _on_page(browser: Any, work: Mapping[str, Any]) -> Any:
     # WebGPU wants a page that is its own; nothing is asked of the network
     page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
     page.goto("http://localhost/")
-    page.add_script_tag(content=RUNNER.read_text())
+    page.add_script_tag(content=RUNNER.read_text(encoding="utf-8"))
     answer = page.evaluate("work => runJob(work)", work)
     page.close()
     return answer

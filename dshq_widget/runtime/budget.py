@@ -129,6 +129,6 @@ def _number(text: str | None) -> float:
 def text_of(path: Path) -> str | None:
     """What one of the system's files says, without blanks around it; None if it is absent or unreadable."""
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="utf-8").strip()
     except OSError:
         return None

@@ -46,7 +46,11 @@ class Heard:
 
     def write(self, text: str) -> int:
         with self._lost():
-            self._stream.write(text)
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError:  # a pipe on Windows has a code page that lacks what a name or a sentence has
+                code = self._stream.encoding
+                self._stream.write(text.encode(code, "backslashreplace").decode(code))
         return len(text)
 
     def flush(self) -> None:

@@ -1,6 +1,7 @@
 """A full or read-only place: one sentence, status that is not 0, and no truncated file."""
 
 import contextlib
+import io
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ import pytest
 from dshq_widget.cli import keeping, main
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
+from dshq_widget.system import streams
 from dshq_widget.training.history import Progress
 from dshq_widget.training.trainer import Trainer
 from tests.harness.full_disk import full_after
@@ -165,6 +167,16 @@ def test_a_bar_and_a_line_that_nobody_can_read_are_not_drawn(unread, monkeypatch
     bar = Progress()
     bar.show(1.0, "a long line " * 100)
     bar.close()
+
+
+def test_what_an_output_cannot_encode_is_written_another_way(monkeypatch):
+    """A pipe on Windows has a code page, in which some names and signs have no place."""
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    with streams.heard():
+        print("Gr\u00f6\u00dfe \u2192 2")
+        streams.say("\u2265 1", sys.stdout)
+    assert pipe.buffer.getvalue().splitlines() == [b"Gr\xf6\xdfe \\u2192 2", b"\\u2265 1"]
 
 
 @pytest.mark.parametrize("asked", [["info", "bandit"], ["train", "--help"], ["--help"], ["--version"]], ids=" ".join)

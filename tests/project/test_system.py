@@ -63,6 +63,45 @@ def test_such_names_are_found():
     assert sorted(named(text)) == list(enumerate(names, 1))
 
 
+def locale_bound(text: str) -> Iterator[tuple[int, str]]:
+    """(line, call) of all that reads or writes text in whatever encoding the system has."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call) or "encoding" in {keyword.arg for keyword in node.keywords}:
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = {keyword.arg for keyword in node.keywords}
+        whole = name == "read_text" or (name == "write_text" and len(node.args) < 2)
+        asks = name in ("run", "Popen", "check_output") and given & {"text", "universal_newlines"}
+        opens = isinstance(node.func, ast.Name) and name == "open" and not any("b" in mode for mode in modes(node))
+        if whole or asks or opens:
+            yield node.lineno, ast.unparse(node)
+
+
+def modes(call: ast.Call) -> list[str]:
+    """The mode that `open` is given, if it is a text."""
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    return [str(one.value) for one in given if isinstance(one, ast.Constant)]
+
+
+def test_text_is_utf_8_on_every_system():
+    """Windows has a code page instead. What only POSIX systems run is left out."""
+    files = [path for folder in ("dshq_widget", "kernels") for path in (ROOT / folder).rglob("*.py")]
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {call}"
+        for path in [*files, ROOT / "hatch_build.py"]
+        if ROOM / "posix" not in path.parents and not (path.parent.name == "hub" and path.name in {*HUB, "share.py"})
+        for line, call in locale_bound(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_what_depends_on_the_systems_encoding_is_found():
+    bound = "Path().read_text()\nPath().write_text('a')\nrun([], text=True)\nopen('a')\nopen('a', 'w')"
+    free = "Path().read_text(encoding='utf-8')\nrun([])\nopen('a', 'rb')\nopen('a', mode='wb')\nos.open('a', 0)"
+    assert [line for line, _ in locale_bound(bound)] == [1, 2, 3, 4, 5]
+    assert list(locale_bound(free)) == []
+
+
 def offered(form: str, part: str) -> dict[str, object]:
     """What one form of a part offers, by its name: functions' parameters, methods' parameters, kinds of constants."""
     facade = importlib.import_module(f"dshq_widget.system.{part}")

@@ -167,7 +167,7 @@ def _seconds(one: float, several: float, count: int, threads: int) -> float:
 def recall(drill: GameSpec, config: TrainConfig, machine: Machine) -> Rates | None:
     """The rates that an earlier learner measured under the same conditions, if there are any."""
     try:
-        return Rates(**json.loads(_path(drill, config, machine).read_text()))
+        return Rates(**json.loads(_path(drill, config, machine).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):  # Never measured, or an incomplete file: measure again.
         return None
 

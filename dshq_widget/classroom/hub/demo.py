@@ -144,7 +144,7 @@ class Hub:
             except (urllib.error.URLError, ConnectionError, TimeoutError):
                 pass  # not yet
             time.sleep(0.2)
-        tail = self.log.read_text(errors="replace")[-3000:]
+        tail = self.log.read_text(encoding="utf-8", errors="replace")[-3000:]
         raise HubError(f"the hub did not answer within {START_SECONDS:g} s; its log {self.log} ends:\n{tail}")
 
     def _league_answers(self) -> bool:

@@ -21,7 +21,7 @@ def load_module(source: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     path = cache_dir() / "rules" / f"{name}.py"
-    if not path.exists() or path.read_text() != source:
+    if not path.exists() or path.read_text(encoding="utf-8") != source:
         write_whole(path, source.encode())
     shipped.unpack(name, path, kept.SOURCES)
     return _imported(path)
@@ -34,7 +34,7 @@ def _imported(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # numba asks where a function comes from
     try:
-        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise

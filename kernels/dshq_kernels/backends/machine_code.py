@@ -13,7 +13,7 @@ import numba
 
 from dshq_kernels.simd.folders import cache_dir, prune, used, write_whole
 
-OWN_TEXT = Path(__file__).read_text()
+OWN_TEXT = Path(__file__).read_text(encoding="utf-8")
 """Part of the name under which machine code is kept: how it is made stands in this file."""
 
 

@@ -48,7 +48,7 @@ def level(sources: str) -> tuple[str, str]:
     """The level whose machine code is used here, or "", and the reason in a few words."""
     if not (FOLDER / MANIFEST).is_file():
         return "", "none came with the package"
-    manifest = json.loads((FOLDER / MANIFEST).read_text())
+    manifest = json.loads((FOLDER / MANIFEST).read_text(encoding="utf-8"))
     for name, here in conditions(sources).items():
         if manifest[name] != here:
             known = "other files of this package" if name == "sources" else f"{name} {manifest[name]}, this is {here}"

@@ -114,7 +114,7 @@ def _asks_for_a_token(address: str) -> None:
     without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
     stranger = {**without, "RAY_AUTH_MODE": "disabled"}
     try:
-        probe = subprocess.run(command, env=stranger, capture_output=True, text=True, timeout=PROBE_SECONDS)
+        probe = subprocess.run(command, env=stranger, capture_output=True, encoding="utf-8", timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise ConnectionError(
             f"wanted a Ray cluster with token authentication, and the one at {address} did not answer within "

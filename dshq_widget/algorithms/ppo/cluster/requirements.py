@@ -60,7 +60,7 @@ def _check_token(environ: Mapping[str, str]) -> None:
     named = environ.get("RAY_AUTH_TOKEN_PATH")
     file = Path(named) if named else Path(os.path.expanduser(environ.get("HOME", "~"))) / ".ray" / "auth_token"
     try:
-        token = file.read_text().strip()
+        token = file.read_text(encoding="utf-8").strip()
     except OSError:
         token = ""
     if not token:
