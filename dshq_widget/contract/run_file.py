@@ -235,6 +235,15 @@ def _beside(file: Path, path: str) -> str:
     return os.path.normpath(file.parent / os.path.expanduser(path))
 
 
+def _seen_from(folder: Path, path: str) -> str:
+    """A path for the file in `folder`: relative, but for another drive of Windows, to which no relative one leads."""
+    whole = os.path.abspath(os.path.expanduser(path))
+    try:
+        return Path(os.path.relpath(whole, folder)).as_posix()
+    except ValueError:
+        return Path(whole).as_posix()
+
+
 def text(
     file: Path,
     run: Mapping[str, Any],
@@ -257,7 +266,7 @@ def text(
     if "track" in said:
         said["track"] = without_secrets(said["track"])
     for key in _paths(said):
-        said[key] = os.path.relpath(os.path.expanduser(said[key]), folder)
+        said[key] = _seen_from(folder, said[key])
     said |= {key: core.pop(key) for key in SHARED}
     content: dict[str, Any] = {"format": FORMAT, RUN: said, SECTIONS[0]: core}
     if section:

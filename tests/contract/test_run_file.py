@@ -1,5 +1,6 @@
 """Files of runs: strict sections, other spellings, and what is written is what was run."""
 
+import os
 import re
 
 import pytest
@@ -68,6 +69,19 @@ def test_what_is_written_is_read_back(tmp_path, sides):
     assert file.run == {key: value for key, value in run.items() if value is not None}
     assert TrainConfig.from_values(file.core, {"opponents": "self=1"} if sides == 1 else {}) == config
     assert ("opponents" in file.core) is (sides == 2) and file.algorithms == {"gate": {"floor": 0.1}}
+
+
+def test_a_drill_on_another_drive_is_named_in_full(tmp_path, monkeypatch):
+    """Of Windows: there no relative path leads from one to the other."""
+
+    def relpath(path, start):
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    path = tmp_path / "run.yaml"
+    run = {"drill": str(tmp_path / "my_drill.py"), "updates": 1}
+    monkeypatch.setattr(os.path, "relpath", relpath)
+    path.write_text(run_file.text(path, run, TrainConfig(), 1))
+    assert run_file.read(path).run["drill"] == run["drill"]
 
 
 @pytest.mark.parametrize(
