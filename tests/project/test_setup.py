@@ -21,6 +21,7 @@ from tools import constraints, install
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+OF_CUDA = re.compile(r"triton$|nvidia-|cuda-")
 PINS = dict(line.split("==") for line in install.CONSTRAINTS.read_text().splitlines() if not line.startswith("#"))
 
 
@@ -30,7 +31,14 @@ def wanted(extras: tuple[str, ...]) -> list[Requirement]:
 
 def test_the_makefile_installs_extras_that_have_pins():
     used = set(re.findall(r"^\t\$\(INSTALL\) ((?:[a-z]+ ?)+)", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert {extra for line in used for extra in line.split()} | {"torch"} == set(install.EXTRAS)
+    assert {extra for line in used for extra in line.split()} - {"triton"} | {"torch"} == set(install.EXTRAS)
+
+
+def test_no_pin_keeps_a_build_of_pytorch_out():
+    """PyPI's, for CUDA, requires Triton and NVIDIA's packages by versions of its own."""
+    assert [name for name in PINS if OF_CUDA.match(name)] == []
+    versions = [Requirement(line) for line in install.requirements(("triton",)) if line.startswith("triton")]
+    assert [str(one.specifier)[:2] for one in versions] == ["=="], "pinned where it is asked for"
 
 
 def test_every_requirement_has_a_pin_that_satisfies_it():
@@ -70,7 +78,8 @@ def closure(names: list[Requirement]) -> dict[str, str]:
 def test_what_is_installed_is_what_is_pinned():
     here = closure([*wanted(install.EXTRAS), Requirement(install.TORCH)])
     assert len(here) > 100, "the set-up is installed"
-    differ = {name: (version, PINS.get(name)) for name, version in here.items() if PINS.get(name) != version}
+    own = {name: version for name, version in here.items() if not OF_CUDA.match(name)}
+    differ = {name: (version, PINS.get(name)) for name, version in own.items() if PINS.get(name) != version}
     assert not differ, f"installed, pinned: {differ}. Run `make constraints`, or set .venv up anew"
 
 
