@@ -142,6 +142,7 @@ ready-hub: .venv/.hub node_modules/.all
 # Without pip, which `tools/install.py` brings: so it takes one second, and needs no package of the system's.
 .venv/.made:
 	@[ -n "$(HOST_PYTHON)" ] || { echo "Python 3.11 or newer is needed and none was found; name one with make PYTHON=..." >&2; exit 1; }
+	@[ -w "$$HOME" ] || echo "Your home folder, $$HOME, cannot be written. If that stops uv, npm or Jupyter: HOME=/tmp/me make ..." >&2
 	[ -x $(BIN)/python ] || "$(HOST_PYTHON)" -m venv --without-pip .venv
 	touch $@
 

@@ -122,7 +122,7 @@ def stand_ins() -> dict[str, str]:
     }
 
 
-def test_a_folder_may_have_a_space_in_its_name(tmp_path: Path):
+def test_a_folder_may_have_a_space_in_its_name_and_a_home_that_is_not_there_is_named(tmp_path: Path):
     folder = tmp_path / "my course \u00e9"
     for name, text in stand_ins().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -130,9 +130,11 @@ def test_a_folder_may_have_a_space_in_its_name(tmp_path: Path):
     (folder / "bin" / "npm").chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if name not in ("HOST_PYTHON", "MAKEFLAGS")}
     environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{environment['PATH']}"
+    environment["HOME"] = str(tmp_path / "none")
     done = subprocess.run(["make", "lab"], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "not found" not in done.stderr, done.stderr
     assert f"Lab of {folder / '.venv'}" in done.stdout and "installs --package" in done.stdout
+    assert f"{tmp_path / 'none'}, cannot be written" in done.stderr
 
 
 def test_without_pip_and_uv_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
