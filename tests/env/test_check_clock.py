@@ -9,6 +9,7 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Observation, rule
+from dshq_widget.drills import drills
 from dshq_widget.env.check import inspect
 from dshq_widget.env.check_subject import Subject
 from dshq_widget.env.making import make, make_parallel, make_vec
@@ -107,6 +108,11 @@ def test_a_clock_that_counts_and_cuts_off_is_refused(drill, text):
 def test_a_clock_that_ends_or_hides_passes(drill, text):
     found = inspect(Subject(compile_drill(drill)), "clock")
     assert found.ok and text in found.text
+
+
+@pytest.mark.parametrize("name", drills)
+def test_the_drills_that_come_with_it_keep_the_rule(name):
+    assert inspect(Subject(compile_drill(drills[name])), "clock").ok
 
 
 def test_the_last_decision_is_worth_what_the_end_pays():

@@ -132,6 +132,6 @@ def test_a_run_that_goes_on_on_the_pages_gpu_begins_other_games():
     *found, again = run(BEGINNINGS, {"module": run_module(), "runs": runs})
     assert again == found[0]
     assert len({one["seed"] for one in found}) == len({tuple(one["keys"]) for one in found}) == len(found)
-    assert len({key for one in found for key in one["keys"]}) == len(found) * 32, "none in common, neighbours' seeds too"
+    assert len({key for one in found for key in one["keys"]}) == len(found) * 32, "none in common"
     assert all(tick % 4 == 0 and tick < 400 for one in found for tick in one["ticks"])
     assert all(len(set(one["ticks"])) > 20 for one in found), "no two phases of an episode alone are played"
