@@ -5,6 +5,8 @@ as a run without rollout processes does, but plays with the weights of `lag` ver
 agent steps do not depend on the machine's load. Once the learner corrects such samples (dshq_kernels/network/update.py,
 `_correct_lag`), once it takes them as they are. A run with one rollout process has a lag of 1, at times 2. So the
 factor of the steps says how many times as fast rollout processes must be to pay (algorithms/ppo/tuning.py, ADVANTAGE).
+`--nodes N` makes each update as large as that of a run on a Ray cluster of N nodes: N times the games, minibatches as
+they are.
 """
 
 from __future__ import annotations
@@ -84,11 +86,12 @@ class LateRun(DrillPPO):
 
 
 def learn(
-    name: str, lag: int, seed: int, most: float, hyper: Mapping[str, Any], corrected: bool = True
+    name: str, lag: int, seed: int, most: float, hyper: Mapping[str, Any], corrected: bool = True, nodes: int = 1
 ) -> dict[str, Any]:
     """Train until the skill is there, or for `most` agent steps."""
     drill = compiled(name)
     config = of_drill(drill.spec).replace({"seed": seed, "workers": 0, "evaluate_seconds": 86_400, **hyper})
+    config = config.replace({"num_envs": nodes * config.num_envs})
     spec = PolicySpec.for_config(drill.spec, config)
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
@@ -131,13 +134,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--label", default="", help="a part of the result's name")
     parser.add_argument("--learning-rate", type=float, help="instead of the drill's own")
+    parser.add_argument("--nodes", type=int, default=1, help="whose games make an update (default 1)")
     options = parser.parse_args()
     hyper = {} if options.learning_rate is None else {"learning_rate": options.learning_rate}
     rows: list[dict[str, Any]] = []
     for name, lag, corrected in itertools.product(options.drills, options.lags, (True, False)):
         if lag == 0 and not corrected:
             continue
-        runs = [learn(name, lag, seed, DRILLS[name], hyper, corrected) for seed in range(options.seeds)]
+        runs = [learn(name, lag, seed, DRILLS[name], hyper, corrected, options.nodes) for seed in range(options.seeds)]
         median = statistics.median(run["agent_steps"] for run in runs)
         rows.append({"drill": name, "lag": lag, "corrected": corrected, "agent_steps": median, "runs": runs})
         skilled, last = sum(run["skilled"] for run in runs), [round(run["curve"][-1][1], 3) for run in runs]
@@ -146,7 +150,7 @@ def main() -> None:
             f"{name:10} lag {lag} {how} {skilled}/{len(runs)} skilled, median {median:>12,.0f} steps, last {last}",
             flush=True,
         )
-    result = {"most_agent_steps": DRILLS, "hyper": hyper, "rows": rows}
+    result = {"most_agent_steps": DRILLS, "hyper": hyper, "nodes": options.nodes, "rows": rows}
     print(write("rollout_lag" + f"_{options.label}" * bool(options.label), result))
 
 
