@@ -11,9 +11,9 @@ END_SECONDS = 30.0
 
 def main() -> int:
     """Run one verb and return the exit status."""
+    # Also where the shell of a script began it in the background, deaf to Ctrl-C: interrupts.py hears it there.
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _end)
+        signal.signal(number, _end)
     from dshq_widget.cli.main import main as run
 
     status = run()

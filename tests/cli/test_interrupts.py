@@ -81,7 +81,7 @@ def check(end: Ended, number: int, out: Path) -> None:
 
 EARLY = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with none
+signal.signal(signal.SIGINT, getattr(signal, sys.argv[2]))
 class Late:
     def find_spec(self, name, path, target=None):
         if name == "dshq_widget.cli.main":
@@ -100,9 +100,11 @@ def test_next_to_nothing_is_imported_before_a_signal_is_heard():
     assert not {"typing", "contextlib", "importlib", "re", "inspect", "argparse", "numpy"} & {*took}
 
 
+@pytest.mark.parametrize("first", ["default_int_handler", "SIG_IGN"], ids=["foreground", "background of a script"])
 @pytest.mark.parametrize(("number", "by"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
-def test_it_ends_while_the_verbs_are_imported(number, by):
-    run = subprocess.run([sys.executable, "-c", EARLY, str(int(number))], stderr=subprocess.PIPE, text=True)
+def test_it_ends_while_the_verbs_are_imported(number, by, first):
+    """A shell without job control begins what it starts by `&` with SIGINT ignored."""
+    run = subprocess.run([sys.executable, "-c", EARLY, str(int(number)), first], stderr=subprocess.PIPE, text=True)
     assert (run.returncode, run.stderr) == (128 + number, f"\ndshq: stopped by {by}\n")
 
 
