@@ -362,11 +362,19 @@ class TestLearner:
         games.mend(played.samples)
         assert len(games.replay) == 0
 
+    def test_a_search_discounts_as_the_critic_learns(self):
+        """At 1, where potentials are paid at less, a way that ends farther from the aim is worth more than it is."""
+        games, learner, config, _ = parts("maze", decisions=12)
+        assert config.gamma == 0.9
+        assert games.how(learner, config.gamma).gamma == np.float32(0.9)
+        games.settings = dataclasses.replace(games.settings, search_gamma=0.5)
+        assert games.how(learner, config.gamma).gamma == 0.5
+
     def test_a_policy_that_stops_exploring_gets_noise_at_the_root(self):
         games, learner, config, played = parts()
-        assert games.how(learner).fraction == 0
+        assert games.how(learner, 0.9).fraction == 0
         learner.update(played, Progress(config, 0, 0, entropy_bonus=0.04))
-        assert games.how(learner).fraction == 0.04
+        assert games.how(learner, 0.9).fraction == 0.04
         assert played.samples.mean_return(played.units) == pytest.approx(played.samples.reward[22:30].mean(), rel=1e-5)
 
     def test_threads_learn_the_same(self):

@@ -101,7 +101,7 @@ def test_a_run_and_its_file_are_evaluated_with_the_runs_own_search(own, tmp_path
         assert (given.particles, given.depth, given.period) == (FEW["num_particles"], FEW["search_depth"], period)
         assert given.temperature == pytest.approx(temperature) and (given.greedy, given.fraction) == (True, 0.0)
         assert given.least_ess == own.get("resampling_ess_threshold", 0.5) and given.epsilon == own.get("epsilon", 0.5)
-        assert given.gamma == pytest.approx(own.get("search_gamma", 1.0))
+        assert given.gamma == pytest.approx(own.get("search_gamma", 0.0))
         assert given.gae_lambda == pytest.approx(own.get("search_gae_lambda", 1.0))
     saved = checkpoint.load(path)
     assert searches(dataclasses.replace(saved, state={}))["temperature"] == own.get("fixed_temperature", 0.0)

@@ -113,13 +113,13 @@ class SearchedGames(SimpleSource):
         self.seconds = 0.0
         """Time spent playing."""
 
-    def how(self, player: Player) -> How:
-        """How to search now."""
+    def how(self, player: Player, gamma: float) -> How:
+        """How to search now; `gamma` is the run's discount."""
         s = self.settings
         return how(
             s.num_particles,
             s.search_depth,
-            **s.search(player.temperature),
+            **{"gamma": gamma, **s.search(player.temperature)},
             alpha=s.root_exploration_dirichlet_alpha,
             fraction=min(1.0, s.root_exploration_dirichlet_fraction + player.noise),
         )
@@ -127,7 +127,7 @@ class SearchedGames(SimpleSource):
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
         """Play one rollout, or as many as it takes until there is a sequence to learn from; `samples` is the replay."""
         self._forget_other_than(self.made_with(config))
-        weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner)
+        weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner, config.gamma)
         policies = self.policies.params
         assert policies is not None
         params = mlp.pack(self.search.plan, learner.blob(), policies[-1])

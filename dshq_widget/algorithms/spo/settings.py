@@ -22,8 +22,8 @@ class SpoSettings(Section):
     """Copies of the state that are played ahead for each decision."""
     search_depth: int = setting(4, "int", "Search depth", RESTART, "search", unit="decisions", lo=1, hi=64)
     """Decisions that each copy is played ahead."""
-    search_gamma: float = setting(1.0, "float", "Search discount", NEXT_UPDATE, "search", lo=0.0, hi=1.0)
-    """Discount within a search."""
+    search_gamma: float = setting(0.0, "float", "Search discount", NEXT_UPDATE, "search", lo=0.0, hi=1.0)
+    """Discount within a search; 0: `gamma`, with which potentials are paid and the critic learns (the source has 1)."""
     search_gae_lambda: float = setting(1.0, "float", "Search GAE lambda", NEXT_UPDATE, "search", lo=0.0, hi=1.0)
     """Weight of a later advantage within a search relative to one a decision earlier."""
     resampling: str = setting("period", "choice", "Resampling", NEXT_UPDATE, "search", choices=("period", "ess"))
@@ -81,13 +81,14 @@ class SpoSettings(Section):
 
     def search(self, temperature: float) -> dict[str, Any]:
         """Keywords of a search (dshq_kernels/search/searcher.py, `how`), but for what only play in training has: noise
-        at the root. `temperature`: the learned one; it counts where it is learned.
+        at the root. `temperature`: the learned one; it counts where it is learned. Without a discount where it is the
+        run's.
         """
-        return {
+        own = {"gamma": self.search_gamma} if self.search_gamma else {}
+        return own | {
             "period": self.resampling_period if self.resampling == "period" else 0,
             "least_ess": self.resampling_ess_threshold,
             "temperature": temperature if self.adaptive_temperature else self.fixed_temperature,
             "epsilon": self.epsilon,
-            "gamma": self.search_gamma,
             "gae_lambda": self.search_gae_lambda,
         }
