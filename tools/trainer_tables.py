@@ -10,7 +10,7 @@ from dshq_kernels.play import loops, rollout
 from dshq_kernels.play.records import RECORDS
 from dshq_kernels.run.records import REALS
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.learning import evaluator, opponents, run, schedule
+from dshq_widget.learning import evaluator, exploration, opponents, run, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
 from dshq_widget.policy import network
 
@@ -43,6 +43,8 @@ def trainer_ts() -> str:
         "GATES": layers.GATES,
         "MOST_WORK": layers.MOST_WORK,
         "MOST_SWEEPS": layers.MOST_SWEEPS,
+        "WAYS": layers.WAYS,
+        "BLOCK": layers.BLOCK,
         "SUM_NAMES": fused.SUM_NAMES,
         "ADAM_EPSILON": learner.ADAM_EPSILON,
         "KL_MARGIN": learner.KL_MARGIN,
@@ -80,6 +82,13 @@ def trainer_ts() -> str:
             "value_memory": collapse_guard.VALUE_MEMORY,
             "value_warm_up": collapse_guard.VALUE_WARM_UP,
             "strikes": collapse_guard.STRIKES,
+        },
+        "ENTROPY": {
+            "updates": exploration.UPDATES,
+            "reserve": exploration.RESERVE,
+            "first_bonus": exploration.FIRST_BONUS,
+            "largest_bonus": exploration.LARGEST_BONUS,
+            "memory": exploration.MEMORY,
         },
         "FALL": {
             "fall": fall_test.FALL,

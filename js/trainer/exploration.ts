@@ -4,11 +4,7 @@
  */
 import { general } from "./files/format";
 import type { Tensor } from "./files/tensor";
-
-const UPDATES = 3; // in a row below the floor
-const RESERVE = 2; // times the floor: such weights are kept to revert to
-const [FIRST_BONUS, LARGEST_BONUS] = [0.01, 0.1];
-const MEMORY = 0.1; // weight of the newest update in the mean of returns
+import { ENTROPY } from "./tables";
 
 /** Checks every update; keeps the newest weights that still explored, and the increase of the entropy bonus. */
 export class EntropyGuard {
@@ -22,15 +18,15 @@ export class EntropyGuard {
    * as part of a sentence, with `bonus` raised. A floor of 0 disables it.
    */
   afterUpdate(entropy: number, returns: number, floor: number, weights: Float32Array): string {
-    if (entropy >= RESERVE * floor) {
+    if (entropy >= ENTROPY.reserve * floor) {
       this.awake = weights;
-      this.usual = Number.isNaN(this.usual) ? returns : this.usual + MEMORY * (returns - this.usual);
+      this.usual = Number.isNaN(this.usual) ? returns : this.usual + ENTROPY.memory * (returns - this.usual);
     }
     this.low = entropy < floor && !(returns > this.usual) ? this.low + 1 : 0;
-    if (this.low < UPDATES || this.bonus >= LARGEST_BONUS) return "";
+    if (this.low < ENTROPY.updates || this.bonus >= ENTROPY.largest_bonus) return "";
     this.low = 0;
-    this.bonus = Math.min(Math.max(FIRST_BONUS, 2 * this.bonus), LARGEST_BONUS);
-    return `entropy stayed below ${general(floor)} nats for ${UPDATES} updates (now ${general(entropy)}) without better returns`;
+    this.bonus = Math.min(Math.max(ENTROPY.first_bonus, 2 * this.bonus), ENTROPY.largest_bonus);
+    return `entropy stayed below ${general(floor)} nats for ${ENTROPY.updates} updates (now ${general(entropy)}) without better returns`;
   }
 
   /** The reward weights have changed: returns and weights from before say nothing of the new aim. */

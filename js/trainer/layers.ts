@@ -1,9 +1,6 @@
 /** The meaning of a network's `layers`: dense layers, what may stand in front of them, and a memory. dshq_kernels/network/layers.py. */
 import { memoryOf } from "../contract/memory";
-import { GATES, MOST_SWEEPS } from "./tables";
-
-const WAYS = 4; // up, right, down, left
-const BLOCK = 8; // traits and parts of pairs are multiples of this
+import { BLOCK, GATES, MOST_SWEEPS, WAYS } from "./tables";
 
 /** Inputs and outputs of one layer. */
 type Shape = readonly [inputs: number, outputs: number];

@@ -344,6 +344,10 @@ export const MOST_WORK = 67108864 as const;
 
 export const MOST_SWEEPS = 256 as const;
 
+export const WAYS = 4 as const;
+
+export const BLOCK = 8 as const;
+
 export const SUM_NAMES = [
   "loss_policy",
   "loss_value",
@@ -398,6 +402,14 @@ export const GUARD = {
   "value_memory": 0.02,
   "value_warm_up": 100,
   "strikes": 3
+} as const;
+
+export const ENTROPY = {
+  "updates": 3,
+  "reserve": 2.0,
+  "first_bonus": 0.01,
+  "largest_bonus": 0.1,
+  "memory": 0.1
 } as const;
 
 export const FALL = {
