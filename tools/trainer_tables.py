@@ -10,9 +10,9 @@ from dshq_kernels.play import loops, rollout
 from dshq_kernels.play.records import RECORDS
 from dshq_kernels.run.records import REALS
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.learning import evaluator, exploration, opponents, run, schedule
+from dshq_widget.learning import evaluator, exploration, opponents, run, scene_evaluation, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
-from dshq_widget.policy import network
+from dshq_widget.policy import checkpoint, convolutions, layout, network
 
 PLAN_NAMES = (
     *("N_IN", "IN_WIDTH", "N_OUT", "OUT_WIDTH", "WEIGHTS", "BIASES", "HALVES", "N_OBS", "N_ACTIONS", "ROWS", "COLUMNS"),
@@ -83,6 +83,23 @@ def trainer_ts() -> str:
             "value_warm_up": collapse_guard.VALUE_WARM_UP,
             "strikes": collapse_guard.STRIKES,
         },
+        "SCENES": {
+            "matches": scene_evaluation.MATCHES,
+            "pause_seconds": scene_evaluation.PAUSE_SECONDS,
+            "most_share": scene_evaluation.MOST_SHARE,
+        },
+        "FILE": {
+            "most_bytes": checkpoint.MAX_FILE_BYTES,
+            "most_of_header": checkpoint.MAX_HEADER_BYTES,
+            "most_layers": checkpoint.MAX_LAYERS,
+            "most_width": checkpoint.MAX_WIDTH,
+            "most_tensors": checkpoint.MAX_TENSORS,
+            "most_dimensions": checkpoint.MAX_DIMENSIONS,
+            "most_pictures": layout.MOST_PICTURES,
+            "large_picture": convolutions.LARGE,
+        },
+        "CONVOLUTIONS": convolutions.CONVOLUTIONS,
+        "OF_SMALL": convolutions.OF_SMALL,
         "ENTROPY": {
             "updates": exploration.UPDATES,
             "reserve": exploration.RESERVE,

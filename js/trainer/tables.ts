@@ -404,6 +404,54 @@ export const GUARD = {
   "strikes": 3
 } as const;
 
+export const SCENES = {
+  "matches": 128,
+  "pause_seconds": 5.0,
+  "most_share": 0.05
+} as const;
+
+export const FILE = {
+  "most_bytes": 268435456,
+  "most_of_header": 262144,
+  "most_layers": 12,
+  "most_width": 65536,
+  "most_tensors": 64,
+  "most_dimensions": 4,
+  "most_pictures": 16,
+  "large_picture": 36
+} as const;
+
+export const CONVOLUTIONS = [
+  [
+    32,
+    8,
+    4
+  ],
+  [
+    64,
+    4,
+    2
+  ],
+  [
+    64,
+    3,
+    1
+  ]
+] as const;
+
+export const OF_SMALL = [
+  [
+    16,
+    3,
+    1
+  ],
+  [
+    32,
+    3,
+    1
+  ]
+] as const;
+
 export const ENTROPY = {
   "updates": 3,
   "reserve": 2.0,

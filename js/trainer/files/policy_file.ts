@@ -7,7 +7,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Activation } from "../../contract/protocol";
 import { countFloats, parse, shapesOf, workOf } from "../layers";
-import { MOST_WORK } from "../tables";
+import { FILE, MOST_WORK } from "../tables";
 import { countConvolutionFloats } from "./convolutions";
 import { quoted, thousands } from "./format";
 import { PolicyFileError, readTensors, writeTensors } from "./policy_tensors";
@@ -16,10 +16,6 @@ import type { Tensor } from "./tensor";
 export { PolicyFileError } from "./policy_tensors";
 
 const [FORMAT, FORMAT_VERSION] = ["dshq", "1"];
-const MAX_HEADER_BYTES = 256 * 1024;
-const MAX_FILE_BYTES = 256 * 1024 * 1024;
-const [MAX_LAYERS, MAX_WIDTH] = [12, 65536];
-const MOST_PICTURES = 16;
 const TEXT_KEYS = ["drill", "rules_hash", "activation", "shape_hash"] as const;
 
 type Json = Record<string, unknown>;
@@ -121,7 +117,7 @@ export async function decode(content: Uint8Array): Promise<PolicyFile> {
 /** The header's length. */
 function headerLength(content: Uint8Array): number {
   const size = content.length;
-  if (size > MAX_FILE_BYTES) throw new PolicyFileError(`it has ${thousands(size)} bytes, more than the ${thousands(MAX_FILE_BYTES)} that are allowed`);
+  if (size > FILE.most_bytes) throw new PolicyFileError(`it has ${thousands(size)} bytes, more than the ${thousands(FILE.most_bytes)} that are allowed`);
   const foreign = content[8] !== 0x7b; // the length of a valid header may begin with the same bytes
   if (foreign && content[0] === 0x50 && content[1] === 0x4b) {
     throw new PolicyFileError("it is a zip archive (npz or torch), and only .dshq files are read");
@@ -129,7 +125,7 @@ function headerLength(content: Uint8Array): number {
   if (foreign && content[0] === 0x80) throw new PolicyFileError("it is a Python pickle, which could run code, and only .dshq files are read");
   if (size < 9) throw new PolicyFileError(`it has only ${size} bytes`);
   const length = new DataView(content.buffer, content.byteOffset).getBigUint64(0, true);
-  if (length > MAX_HEADER_BYTES || foreign) throw new PolicyFileError("it does not start with a .dshq header");
+  if (length > FILE.most_of_header || foreign) throw new PolicyFileError("it does not start with a .dshq header");
   if (8 + Number(length) > size) throw new PolicyFileError("it ends inside its header: it was cut off");
   return Number(length);
 }
@@ -170,8 +166,8 @@ function byCodePoints(a: string, b: string): number {
 function readLayers(metadata: Metadata): { layers: number[]; floats: number } {
   const text = textOf(metadata, "layers");
   const layers = parsed<unknown[]>(text, "list of layers", Array.isArray);
-  const good = layers.every((n) => typeof n === "number" && Number.isInteger(n) && Math.abs(n) >= 1 && Math.abs(n) <= MAX_WIDTH);
-  const sized = good && !/[.e]/i.test(text) && layers.length >= 2 && layers.length <= MAX_LAYERS;
+  const good = layers.every((n) => typeof n === "number" && Number.isInteger(n) && Math.abs(n) >= 1 && Math.abs(n) <= FILE.most_width);
+  const sized = good && !/[.e]/i.test(text) && layers.length >= 2 && layers.length <= FILE.most_layers;
   const network = sized ? parse(layers as number[]) : null;
   if (!network) throw new PolicyFileError("its list of layers is not one of a network");
   const costs = workOf(network);
@@ -186,9 +182,9 @@ function readEnvironment(text: string): Json {
   const found = parsed(text, "environment");
   const { pixels, pictures = [], actions = {} } = found;
   const listed = Array.isArray(pixels) && Array.isArray(pictures) && !(pixels.length > 0 && pictures.length > 0);
-  const side = (n: unknown) => typeof n === "number" && Number.isInteger(n) && n >= 1 && n <= MAX_WIDTH;
+  const side = (n: unknown) => typeof n === "number" && Number.isInteger(n) && n >= 1 && n <= FILE.most_width;
   const good = (shape: unknown) => Array.isArray(shape) && shape.length === 3 && shape.every(side);
-  if (!listed || pictures.length > MOST_PICTURES || !shapesOfPictures(found).every(good)) {
+  if (!listed || pictures.length > FILE.most_pictures || !shapesOfPictures(found).every(good)) {
     throw new PolicyFileError("its environment has no usable shape of pictures");
   }
   const { kind, sizes: options, shape, start, low, high } = (actions ?? {}) as Json;

@@ -1,12 +1,11 @@
 /** The tensors of a policy file, as safetensors lays them out: one after another, the widest types first, then by name. */
+import { FILE } from "../tables";
 import { quoted } from "./format";
 import type { Tensor } from "./tensor";
 
 /** A file cannot be saved or is not a usable policy. The message is one sentence. */
 export class PolicyFileError extends Error {}
 
-const MAX_FILE_BYTES = 256 * 1024 * 1024;
-const [MAX_TENSORS, MAX_DIMENSIONS] = [64, 4];
 const NAMES = /^(?:weights|adam_m|adam_v|adam_step|(?:generator|normalizer|train)[a-z0-9_.]{0,60})$/;
 const ARRAYS = {
   U64: BigUint64Array,
@@ -48,7 +47,7 @@ export function writeTensors(tensors: Readonly<Record<string, Tensor>>): { entri
 /** The tensors that a header lists, copied; they must fill `data` without gap or overlap, and floats must be finite. */
 export function readTensors(entries: Readonly<Record<string, unknown>>, data: Uint8Array): Record<string, Tensor> {
   const names = Object.keys(entries);
-  if (names.length > MAX_TENSORS) throw new PolicyFileError(`it has ${names.length} tensors, more than ${MAX_TENSORS}`);
+  if (names.length > FILE.most_tensors) throw new PolicyFileError(`it has ${names.length} tensors, more than ${FILE.most_tensors}`);
   const spans = names.map((name) => {
     if (!NAMES.test(name)) throw new PolicyFileError(`it has a tensor of the unknown name ${quoted([...name].slice(0, 40).join(""))}`);
     const entry = readEntry(name, entries[name]);
@@ -78,7 +77,7 @@ function readEntry(name: string, entry: unknown): Entry {
   if (keys !== "data_offsets,dtype,shape") throw new PolicyFileError(`tensor ${name} is not described`);
   const { dtype, shape, data_offsets: place } = entry as Record<keyof Entry, unknown>;
   if (typeof dtype !== "string" || !Object.hasOwn(ARRAYS, dtype)) throw new PolicyFileError(`tensor ${name} has an unknown type`);
-  if (!Array.isArray(shape) || shape.length > MAX_DIMENSIONS || !shape.every(isSize)) throw new PolicyFileError(`tensor ${name} has an impossible shape`);
+  if (!Array.isArray(shape) || shape.length > FILE.most_dimensions || !shape.every(isSize)) throw new PolicyFileError(`tensor ${name} has an impossible shape`);
   const [begin, end] = Array.isArray(place) && place.length === 2 && place.every(isSize) ? (place as [number, number]) : [1, 0];
   if (begin > end) {
     throw new PolicyFileError(`tensor ${name} has an impossible place`);
@@ -87,5 +86,5 @@ function readEntry(name: string, entry: unknown): Entry {
 }
 
 function isSize(value: unknown): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_FILE_BYTES;
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= FILE.most_bytes;
 }

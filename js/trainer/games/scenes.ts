@@ -3,18 +3,15 @@ import type { DrillSpec } from "../../contract/protocol";
 import { type Measured, sceneKey } from "../../contract/training";
 import { type Tensors, tensor } from "../files/tensors";
 import type { Play, Post } from "../parts";
+import { SCENES } from "../tables";
 import { kindOf } from "./opponents";
 import { POLICY, RANDOM } from "./players";
-
-const MATCHES = 128;
-const PAUSE_MS = 5_000; // between two measurements of all scenes; longer if they take long
-const MOST_SHARE = 0.05;
 
 export class ScenePractice {
   private scenes: readonly Uint32Array[] = [];
   private known = new Set<string>(); // keys of those that have been played
   private playedAt = 0;
-  private pause = PAUSE_MS;
+  private pause = 1000 * SCENES.pause_seconds;
 
   constructor(
     private readonly spec: DrillSpec,
@@ -42,12 +39,12 @@ export class ScenePractice {
     const scripted = this.spec.baselines[0];
     const other = { kind: scripted ? kindOf(scripted, this.spec) : RANDOM };
     const rows: Measured[] = this.scenes.map((scene) => {
-      const { wins } = this.play(player, other, MATCHES, this.seed, scene);
-      return { key: sceneKey(scene), share: wins / MATCHES, version };
+      const { wins } = this.play(player, other, SCENES.matches, this.seed, scene);
+      return { key: sceneKey(scene), share: wins / SCENES.matches, version };
     });
     this.post({ type: "SCENES", rows });
     this.playedAt = performance.now();
-    this.pause = Math.max(PAUSE_MS, (this.playedAt - begin) / MOST_SHARE);
+    this.pause = Math.max(1000 * SCENES.pause_seconds, (this.playedAt - begin) / SCENES.most_share);
     this.known = new Set(rows.map(({ key }) => key));
   }
 }

@@ -1,8 +1,8 @@
 /** Where a network's parameters lie in memory: dshq_kernels/network/mlp.py's `make_plan`. */
+import { LANES } from "../games/samples";
 import { asNetwork, countFloats, type Front } from "../layers";
 import { ACTIVATIONS, CHUNK, GATES, PAIR_ENTRIES, PLAN, PLAN_COLUMNS } from "../tables";
 
-const LANES = 16;
 /**
  * Indices in the function table of `PAIR_ENTRIES`, the learner's functions that judge pairs: there a plan has their addresses on the processor.
  * `Modules` puts them there.
