@@ -14,6 +14,7 @@ import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
+from dshq_widget.policy.policy import Policy
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import PATIENCE, ROOT, SMALL, Family, Kernel, until
 
@@ -185,6 +186,19 @@ class TestRolloutProcesses:
             until(lambda: three.version > seen + 3, "another version")
         finally:
             os.kill(pid, signal.SIGCONT)
+
+    def test_a_learner_that_stands_still_holds_up_no_decision(self, three):
+        """In the middle of an update, for instance: who plays asks for the newest policy, and goes on with that."""
+        pid = three._control.processes.learner.pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(100):
+                newest = three.latest_policy()
+                Policy(newest.layers, newest.activation, newest.weights).act(np.zeros(newest.layers[0], np.float32))
+            assert newest.trained and psutil.Process(pid).status() == psutil.STATUS_STOPPED
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        until(lambda: three.version > newest.version, "another version")
 
     def test_a_killed_worker_is_replaced(self, three):
         worker = three._control.processes.workers[1]
