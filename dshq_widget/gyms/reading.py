@@ -6,6 +6,7 @@ says which.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -23,6 +24,10 @@ SMALLEST_GREY = 32
 """Pixels; a narrower picture keeps its size and its channels."""
 MOST_CHANNELS = 64
 """Of a small picture (assumed): more are numbers that only look like one."""
+MOST_NUMBERS = 1 << 16
+"""Of one observation beside its pictures: a policy file has no wider layer, and a name, which may come from a file, can
+ask for more than the memory holds (`+DiscretizeObservation(bins=1000)` of three numbers is a row of a billion).
+"""
 
 
 class Without(gym.ObservationWrapper):
@@ -68,12 +73,13 @@ class SmallPicture(gym.ObservationWrapper):
 def readable(env: gym.Env, codes: tuple[int, ...] = (), flat: bool = False) -> gym.Env:
     """The environment with observations as a policy reads them. `codes`: what the channels of small pictures hold, if
     not shades; the picture then stands for everything beside it. `flat`: pictures beside numbers are numbers, too.
-    Raises GymError if there is nothing to read.
+    Raises GymError if there is nothing to read, or more than `MOST_NUMBERS`.
     """
     env = _without_texts(env, codes)
     space = env.observation_space
     read = [(path, part) for path, part in parts(space) if _has_numbers(part)]
     if not flat and any(_is_picture(part) for _, part in read):
+        _check_size(env, [part for _, part in read if not _is_picture(part)])
         if len(read) > 1:
             return InOneRow(env, lambda part: _seen(part, ()), _is_picture, _has_numbers)
         [(path, _)] = read
@@ -83,7 +89,19 @@ def readable(env: gym.Env, codes: tuple[int, ...] = (), flat: bool = False) -> g
     except (ValueError, NotImplementedError) as error:
         env.close()
         raise GymError(f"its observations {space} have no fixed size{_reason(error)}") from None
+    _check_size(env, [space])
     return gym.wrappers.FlattenObservation(env)
+
+
+def _check_size(env: gym.Env, spaces: Sequence[gym.Space[Any]]) -> None:
+    """Before anything of that size is made. Raises GymError."""
+    numbers = sum(map(gym.spaces.flatdim, spaces))
+    if numbers > MOST_NUMBERS:
+        env.close()
+        raise GymError(
+            f"its observations are {numbers:,} numbers each, more than the {MOST_NUMBERS:,} that a policy reads: make "
+            "them fewer with a wrapper, such as +FilterObservation(filter_keys=[...]) in the name"
+        )
 
 
 def left_out(env: gym.Env) -> tuple[str, ...]:

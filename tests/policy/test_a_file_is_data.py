@@ -3,6 +3,7 @@
 import json
 import sys
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -10,7 +11,10 @@ from dshq_kernels.network import layers as networks
 from dshq_widget import drills
 from dshq_widget.cli import main
 from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.gyms.making import described
+from dshq_widget.gyms.reading import readable
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.evaluation import evaluate
 from dshq_widget.training.trainer import Trainer
@@ -190,3 +194,14 @@ def test_updates_that_are_no_count_are_refused(odd):
     saved = environment_file("gym:CartPole-v1")
     with pytest.raises(CheckpointError, match="updates"):
         checkpoint.encode(Checkpoint(**{**vars(saved), "state": {"train.updates": odd}}))
+
+
+def test_a_name_asks_for_no_row_that_fills_the_memory():
+    """It comes from a file: with bins=1000 this row was made before anything looked at it, and took 20 GB."""
+    with pytest.raises(GymError, match="216,000 numbers each, more than the 65,536"):
+        described("gym:Pendulum-v1+DiscretizeObservation(bins=60)")
+    beside_a_picture = gym.Env()
+    shades, wide = gym.spaces.Box(0, 255, (8, 8, 3), np.uint8), gym.spaces.Discrete(1 << 40)
+    beside_a_picture.observation_space = gym.spaces.Dict({"picture": shades, "wide": wide})
+    with pytest.raises(GymError, match="numbers each"):
+        readable(beside_a_picture)
