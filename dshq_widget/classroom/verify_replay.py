@@ -18,6 +18,9 @@ from dshq_widget.policy.evaluate import opponent
 
 FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks": int, "sha256": str, "league": dict}
 
+NAME = r"[\w:.+-]{1,100}"
+"""A digest, or the name of a policy such as "ball:gold"."""
+
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a replay published by the league; raises LeagueError if the file is not one."""
@@ -55,7 +58,8 @@ def _wrong(found: dict[str, Any]) -> str:
         return f"it has inputs, or {found['ticks']:.4g} ticks, more than a game of the drill"
     if not all(type(action) is int and 0 <= action < options for action in found["actions"]):
         return f"its actions are not whole numbers below {options}"
-    names = isinstance(league.get("first"), str) and isinstance(league.get("second"), str)
+    shown = [found["sha256"], league.get("first"), league.get("second")]  # in a terminal, where they differ
+    names = all(isinstance(name, str) and re.fullmatch(NAME, name, re.ASCII) for name in shown)
     limits = {"seed": 1 << 32, "game": GAMES}
     if not names or not all(type(league.get(k)) is int and 0 <= league[k] < most for k, most in limits.items()):
         return "its place in the league is not described"

@@ -406,6 +406,8 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
         {"inputs": [{}]},
         {"league": {}},
         {"league": {**good["league"], "game": 99}},
+        {"league": {**good["league"], "first": "\x1b]0;x\x07"}},
+        {"sha256": "\x1b[2J"},
         {"drill": "cartpole"},
     ):
         path.write_text(json.dumps({**good, **change}))
