@@ -15,6 +15,7 @@ const STEP = 0.01; // world units, of the derivative
 const CLOSE = 0.02; // to a rotation
 const MOST = 12; // things
 const SIZE = 0.036; // of a name, of the world's width
+const APART = 1.7; // a name from the one below it, in its own heights
 export const SIGHT_SHAPES = 4 * MOST;
 
 export class PlayerSight {
@@ -40,6 +41,7 @@ export class PlayerSight {
       game.observe(this.copy, side, seen);
     });
     const [width, colour] = [spec.world[2] - spec.world[0], look.index("line")];
+    const tags: (readonly [x: number, y: number, half: number])[] = [];
     for (const { name, at } of this.sights) {
       const place = this.place(x, y, at);
       if (!place) continue;
@@ -47,7 +49,11 @@ export class PlayerSight {
       putShape(out, count++, KIND.ring, colour, ...place, 0.03 * width, 0.0016 * width, 1, 0, 0, 0.8, -1);
       const tag = spec.tags?.indexOf(name) ?? -1;
       if (tag < 0) continue;
-      const [size, half, tagY] = [SIZE * width, SIZE * width * Math.min(0.25 * name.length, 0.5 * TAG_ASPECT), place[1] - 0.058 * width];
+      const [size, half] = [SIZE * width, SIZE * width * Math.min(0.25 * name.length, 0.5 * TAG_ASPECT)];
+      let tagY = place[1] - 0.058 * width;
+      const over = tags.filter(([tagX, , wide]) => Math.abs(tagX - place[0]) < half + wide + size).sort(([, a], [, b]) => b - a);
+      for (const [, other] of over) if (Math.abs(other - tagY) < APART * size) tagY = other - APART * size;
+      tags.push([place[0], tagY, half]);
       putShape(out, count++, KIND.line, look.index("shadow"), place[0] - half, tagY, place[0] + half, tagY, 0.5 * size, 0, 0, 0.9, -1);
       putShape(out, count++, KIND.tag, colour, place[0], tagY, size, 0, 0, 0, 0, 1, -1);
       out[count * SHAPE_FLOATS - 2] = tag;

@@ -73,4 +73,13 @@ describe("what a player sees", () => {
     inspector.configure({ sight: false });
     expect(seen()).toEqual([]);
   });
+
+  it("has names that can be read where things lie close together", () => {
+    const { show, inspector, seen } = watched();
+    const state = show.state as Toy;
+    [state.ball_px[0], state.ball_py[0]] = [FLAG[0] - 0.1, FLAG[1] + 0.05];
+    inspector.configure({ sight: true, player: 0 });
+    const [ball, flag] = seen().filter(([kind]) => kind === KIND.tag);
+    expect(Math.abs(ball![3]! - flag![3]!)).toBeGreaterThan(ball![4]!); // further apart than one is high
+  });
 });

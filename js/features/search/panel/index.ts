@@ -48,16 +48,23 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
   const [copies, decisions] = [h("output", { class: "number" }), h("output", { class: "number" })];
   const time = h("span", { class: "ms", title: "Time of a decision, on average" });
   let usual = 1; // the speed before
+  let slowed = false; // by this switch
   const slow = button("slow-motion", { class: "chip", title: "Slow motion: a quarter of the speed, so that eyes can follow the futures" }, () => {
     const { speed } = session.show;
     if (speed > SLOW) usual = speed;
     session.setShow({ speed: speed > SLOW ? SLOW : usual });
+    slowed = speed > SLOW;
   });
   slow.setAttribute("role", "switch");
   const dials = h("div", { class: "search-dials" }, slow, dial("futures-number", particles, copies), dial("futures-depth", depth, decisions), time);
   const follow = () => {
     const { on, futures: now } = search;
     dials.hidden = !on;
+    slowed &&= session.show.speed === SLOW;
+    if (slowed && !on) {
+      slowed = false;
+      session.setShow({ speed: usual });
+    }
     particles.value = String(PARTICLES.indexOf(search.particles));
     depth.value = String(search.depth);
     setAttribute(particles, "aria-valuetext", String(search.particles));

@@ -71,6 +71,17 @@ describe("16 futures", () => {
     expect(control("16 futures").textContent).toBe("16 futures");
   });
 
+  it("ends the slow motion that was for them", async () => {
+    const speed = () => (model.get("show") as { speed?: number } | undefined)?.speed;
+    control("16 futures").click();
+    control("Slow motion").click();
+    await settle();
+    expect(speed()).toBe(0.25);
+    control("16 futures").click();
+    await settle();
+    expect(speed()).toBe(1);
+  });
+
   it("follows the discount and the weights of training", async () => {
     control("16 futures").click();
     model.set("config", { ...config, values: { ...config.values, gamma: 0.95, reward_weights: "" } });
