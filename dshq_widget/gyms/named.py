@@ -30,6 +30,10 @@ CODED = re.compile(PACKAGES[0][0])
 """Ids of environments whose pictures hold these codes and not shades."""
 MOST_SIZE = 4096
 """Largest whole number that a name may give a wrapper: a side of a picture, a number of bins."""
+MOST_PIXELS = 64
+"""The same of what is called `..._size`: MiniGrid's pixels of a cell and cells in sight, which are multiplied. A room
+of 4,096 pixels a cell takes 17 GB before anything can look at it.
+"""
 Wrap = Callable[[gym.Env], gym.Env]
 
 
@@ -80,10 +84,13 @@ def wrapper(text: str, gym_id: str) -> Wrap:
             f"{said}wanted a wrapper of observations, actions or rewards from gymnasium.wrappers or the environment's "
             "package; put any other around your environment in the module that registers it"
         )
-    if not issubclass(kind, gym.wrappers.TimeLimit) and any(abs(size) > MOST_SIZE for size in _sizes(options)):
+    small = {key: value for key, value in options.items() if key.endswith("_size")}
+    too_large = any(abs(size) > MOST_SIZE for size in _sizes(options))
+    if not issubclass(kind, gym.wrappers.TimeLimit) and (too_large or any(abs(n) > MOST_PIXELS for n in _sizes(small))):
         raise GymError(
-            f"{said}wanted whole numbers up to {MOST_SIZE:,}, since a name may come from a file, and a size takes "
-            "memory; put a larger one around your environment in the module that registers it"
+            f"{said}wanted whole numbers up to {MOST_SIZE:,}, of a ..._size up to {MOST_PIXELS}, since a name may "
+            "come from a file, and a size takes memory; put a larger one around your environment in the module that "
+            "registers it"
         )
     made: type[Any] = kind
     return lambda env: made(env, **options)

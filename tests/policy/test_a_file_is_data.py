@@ -2,6 +2,7 @@
 
 import json
 import sys
+import types
 
 import gymnasium as gym
 import numpy as np
@@ -11,6 +12,7 @@ from dshq_kernels.network import layers as networks
 from dshq_widget import drills
 from dshq_widget.cli import main
 from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.gyms import named
 from dshq_widget.gyms.making import described
 from dshq_widget.gyms.reading import readable
 from dshq_widget.policy import checkpoint
@@ -205,3 +207,18 @@ def test_a_name_asks_for_no_row_that_fills_the_memory():
     beside_a_picture.observation_space = gym.spaces.Dict({"picture": shades, "wide": wide})
     with pytest.raises(GymError, match="numbers each"):
         readable(beside_a_picture)
+
+
+@pytest.mark.parametrize("text", ["Cells(tile_size=65)", "Cells(tile_size=-4096)", "Cells(agent_view_size=801)"])
+def test_nor_for_a_picture_of_cells_that_does(text, monkeypatch):
+    """MiniGrid's `RGBImgObsWrapper(tile_size=2048)` took 4.4 GB and 21 s, 4096 four times that."""
+
+    class Cells(gym.ObservationWrapper):
+        def __init__(self, env, tile_size=8, agent_view_size=7):
+            super().__init__(env)
+
+    monkeypatch.setitem(sys.modules, "minigrid.wrappers", types.SimpleNamespace(Cells=Cells))
+    monkeypatch.setitem(sys.modules, "minigrid", types.SimpleNamespace(wrappers=sys.modules["minigrid.wrappers"]))
+    with pytest.raises(GymError, match="of a ..._size up to 64"):
+        named.wrapper(text, "MiniGrid-Empty-8x8-v0")
+    assert isinstance(named.wrapper("Cells(tile_size=64)", "MiniGrid-Empty-8x8-v0")(gym.Env()), Cells)
