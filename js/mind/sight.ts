@@ -15,8 +15,10 @@ const STEP = 0.01; // world units, of the derivative
 const CLOSE = 0.02; // to a rotation
 const MOST = 12; // things
 const SIZE = 0.036; // of a name, of the world's width
-const APART = 1.7; // a name from the one below it, in its own heights
+const BELOW = 0.058; // what it names, of the world's width
 export const SIGHT_SHAPES = 4 * MOST;
+
+type Name = { x: number; y: number; half: number }; // as it is drawn: its middle, half its width with the round ends
 
 export class PlayerSight {
   private readonly sights: readonly Sight[];
@@ -40,8 +42,8 @@ export class PlayerSight {
       body.put(x + (k === 1 ? STEP : 0), y + (k === 2 ? STEP : 0));
       game.observe(this.copy, side, seen);
     });
-    const [width, colour] = [spec.world[2] - spec.world[0], look.index("line")];
-    const tags: (readonly [x: number, y: number, half: number])[] = [];
+    const [width, colour, middle] = [spec.world[2] - spec.world[0], look.index("line"), (spec.world[1] + spec.world[3]) / 2];
+    const names: Name[] = [];
     for (const { name, at } of this.sights) {
       const place = this.place(x, y, at);
       if (!place) continue;
@@ -50,10 +52,7 @@ export class PlayerSight {
       const tag = spec.tags?.indexOf(name) ?? -1;
       if (tag < 0) continue;
       const [size, half] = [SIZE * width, SIZE * width * Math.min(0.25 * name.length, 0.5 * TAG_ASPECT)];
-      let tagY = place[1] - 0.058 * width;
-      const over = tags.filter(([tagX, , wide]) => Math.abs(tagX - place[0]) < half + wide + size).sort(([, a], [, b]) => b - a);
-      for (const [, other] of over) if (Math.abs(other - tagY) < APART * size) tagY = other - APART * size;
-      tags.push([place[0], tagY, half]);
+      const tagY = free(place[0], place[1] - BELOW * width, half, size, place[1] < middle ? 1 : -1, names);
       putShape(out, count++, KIND.line, look.index("shadow"), place[0] - half, tagY, place[0] + half, tagY, 0.5 * size, 0, 0, 0.9, -1);
       putShape(out, count++, KIND.tag, colour, place[0], tagY, size, 0, 0, 0, 0, 1, -1);
       out[count * SHAPE_FLOATS - 2] = tag;
@@ -70,4 +69,13 @@ export class PlayerSight {
     const turns = Math.abs(xx - yy) < CLOSE && Math.abs(xy + yx) < CLOSE && Math.abs(xx * yy - xy * yx - 1) < CLOSE;
     return turns ? [x - xx * a - yx * b, y - xy * a - yy * b] : null;
   }
+}
+
+/** The y at which a name covers none of those there, which it then joins; it moves one way, to where the pitch is. */
+function free(x: number, y: number, half: number, size: number, way: number, there: Name[]): number {
+  const ends = half + size / 2;
+  const covers = (other: Name) => Math.abs(other.x - x) < other.half + ends && Math.abs(other.y - y) < size - 1e-6;
+  for (let k = 2 * there.length; k > 0 && there.some(covers); k--) y += way * size;
+  there.push({ x, y, half: ends });
+  return y;
 }
