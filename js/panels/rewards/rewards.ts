@@ -76,6 +76,7 @@ function build(view: PanelView): HTMLElement {
     if (!drill) return;
     if (!shown.now) return;
     const { terms } = drill;
+    if (terms.length !== rows.length) return; // another drill: rebuild() follows, and games of these terms
     const now = weights();
     const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
     setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);

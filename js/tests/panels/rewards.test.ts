@@ -106,6 +106,16 @@ describe("rewards", () => {
     expect(effect()).toBe("New weights take effect when you next press Train.");
   });
 
+  it("waits for the games of other terms when the drill gets another one", async () => {
+    await play();
+    const paid = { ...spec, terms: [...spec.terms, { ...spec.terms[0]!, name: "own_reward" }] };
+    Object.assign(model.get("drill")!, { spec: paid });
+    expect(() => model.set("status", "training"), "which may be told before the drill is").not.toThrow();
+    model.set("drill", { spec: { ...paid, rules_hash: "paid" }, javascript: "return {}" });
+    expect(texts(".term .entry-name")).toEqual(["goal", "near ball", "own reward"]);
+    expect(earned()).toEqual([]);
+  });
+
   it("takes numbers only", () => {
     for (const wrong of ["", "x", "1e9", "NaN"]) {
       weigh("Weight of goal", wrong);
