@@ -34,6 +34,7 @@ export function forecast(rows: readonly MetricsRow[], { steps }: Pick<Target, "s
   if (rows.length < STEADY_ROWS || rate <= 0 || steps <= 0) return "";
   const seconds = (steps - made) / rate;
   if (made > LATE * steps) return "takes longer than usual";
+  if (made > steps) return "usually beaten by now";
   if (seconds < 5) return "soon";
   if (seconds < 55) return `about ${5 * Math.round(seconds / 5)} seconds on this machine`;
   const minutes = Math.round(seconds / 60);
