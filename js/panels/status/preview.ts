@@ -9,7 +9,7 @@ import type { PanelView } from "../panel";
 
 const BEST = "gold";
 const SHOWN_MS = 30_000;
-const TOLD = "Orange is gold, trained for 60 million agent steps.";
+const TOLD = "Orange is gold, after 60 million agent steps.";
 
 type Before = Pick<ShowTrait, "mode" | "opponent">;
 const seen = new WeakMap<object, Before>(); // what each session showed before, whichever of its views asked
