@@ -168,6 +168,7 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     widget.control("forget").click()
     undo.wait_for(state="visible")
     widget.wait_number("version", lambda now: now == 0)
+    assert widget.root.locator(".target").first.is_visible()  # there is somebody to beat again
     widget.page.wait_for_timeout(11_000)  # no hurry
     undo.click()
     widget.wait_number("version", lambda now: now == version)

@@ -9,7 +9,6 @@ export function buildUndo({ session, undoing, signal }: PanelView): HTMLElement 
   const follow = () => {
     const { offered } = undoing;
     element.hidden = !offered;
-    element.dataset.of = offered?.of;
     if (!offered) return;
     const updates = `${offered.updates.toLocaleString("en-US")} update${offered.updates === 1 ? "" : "s"}`;
     setText(said, offered.of === "forgetting" ? `Forgot ${updates}.` : `Learned ${updates} since Train.`);
