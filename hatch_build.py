@@ -60,6 +60,19 @@ def find_npm() -> str | None:
     return npm if major.isdigit() and int(major) >= NODE_MAJOR else None
 
 
+def run(command: list[str], env: dict[str, str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command once it has ended; `stdout` has what it said on both outputs."""
+    return subprocess.run(
+        command,
+        env=env,
+        cwd=cwd,
+        encoding="utf-8",
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
 def build_bundle(root: Path) -> None:
     """Run `npm ci` and `npm run build` in `root`. Raises RuntimeError with one sentence when that cannot work."""
     npm = find_npm()
@@ -71,15 +84,7 @@ def build_bundle(root: Path) -> None:
         )
     environment = {**os.environ, "PATH": search_path()}
     for arguments in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
-        done = subprocess.run(
-            [npm, *arguments],
-            cwd=root,
-            env=environment,
-            encoding="utf-8",
-            errors="replace",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        done = run([npm, *arguments], cwd=root, env=environment)
         if done.returncode:
             verb = " ".join(arguments)
             raise RuntimeError(f"`npm {verb}` failed with code {done.returncode}:\n{done.stdout[-4000:]}")
@@ -102,14 +107,7 @@ def build_modules(root: Path, folder: Path) -> dict[str, str]:
     environment = {**os.environ, "PYTHONPATH": str(root / "kernels")}
     for name, relaxed in MODULES.items():
         command = [sys.executable, "-c", script, str(folder / name), str(relaxed)]
-        done = subprocess.run(
-            command,
-            env=environment,
-            encoding="utf-8",
-            errors="replace",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        done = run(command, env=environment)
         if done.returncode:
             raise RuntimeError(f"the learner's WebAssembly module {name} cannot be made:\n{done.stdout[-4000:]}")
     return {str(folder / name): f"dshq_kernels/play/{name}" for name in MODULES}
@@ -127,15 +125,7 @@ def build_machine_code(root: Path, folder: Path, drills: str) -> dict[str, str]:
         str(folder),
         *(["--drills", *drills.split(",")] if drills else []),
     ]
-    done = subprocess.run(
-        command,
-        cwd=root,
-        env=environment,
-        encoding="utf-8",
-        errors="replace",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    done = run(command, cwd=root, env=environment)
     if done.returncode:
         raise RuntimeError(f"the drills' machine code cannot be made:\n{done.stdout[-4000:]}")
     return {str(folder): "dshq_kernels/machine_code"} if folder.exists() else {}
