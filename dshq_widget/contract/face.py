@@ -1,4 +1,6 @@
-"""What a feature shares with the page: its panel and tab, the ids of its controls, its attributes, its messages."""
+"""What a feature shares with the page: its panel and tab, the ids of its controls, its attributes, its messages.
+An algorithm's settings, metrics and curves are declared in algorithms/algorithm.py.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class Face:
     learns: bool = False
     """Whether the panel is also on a page that trains by itself (widget/export_html.py)."""
     controls: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Ids -> accessible names, as in controls.py."""
+    """Ids -> accessible names, as in labels.py."""
     patterns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Ids of controls that are there several times -> what they are."""
     attributes: Mapping[str, Entry] = dataclasses.field(default_factory=dict)

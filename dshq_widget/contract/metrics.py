@@ -1,6 +1,6 @@
 """The metrics of every run by their flat names: category, unit, help, and whether they should rise. An algorithm
 declares its own beside them (`declare`). The chart of a new one is a line in js/panels/charts/curves.ts, an algorithm's
-own a `Curve` (curves.py).
+own a `Curve` (curves.py). Who reports it: learning/telemetry/report.py, a part of the run, or a learner's update.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The kernel's messages to the page: changed traits and queued messages, and when they are sent."""
+"""The kernel's messages to the page: changed traits and queued messages, and when they are sent.
+
+Who has something to say calls `put`: commands.py answers, match.py, policy_show.py and the features' parts tell. The
+newest policy is a trait, which drill_widget.py sets (`_refresh`) and page_protocol.py paces (`Flow`).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A chunk is an index z * 20 + x of the 20 x 20 map; -1 stands for a dead unit. Distances are Euclidean, in chunks.
 Formulas and constants: Nexus of Mind, `continuous-training-loop.md` and its simulation gate (2026-01-21), unless a line
-says otherwise. All numbers are float64. `js/match/gate.ts` holds the same functions; a test compares the two.
+says otherwise. All numbers are float64. `js/features/gate/gate.ts` holds the same functions; a test
+compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Generalised advantage estimation, one thread a row: play/returns.py, terminated and truncated apart.
+// Generalised advantage estimation, one thread a row: play/gae.py, terminated and truncated apart.
 struct Sizes { length: u32, rows: u32, n_out: u32, base: u32, samples: u32, gamma: f32, lambda: f32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read_write> planes: array<f32>;

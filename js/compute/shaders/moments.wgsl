@@ -1,4 +1,4 @@
-// What advantages are normalised by, and the explained variance of the returns, over all samples: play/moments.py, means
+// What advantages are normalised by, and the explained variance of the returns, over all samples: run/moments.py, means
 // first and then squares about them, because sums are float32 here.
 struct Sizes { samples: u32, normalize: u32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;

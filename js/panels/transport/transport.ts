@@ -1,4 +1,4 @@
-/** Controls of the match: a match against it with Train; play, pause, step, speed and players in the line below the pitch; the others in the Lab. */
+/** Controls of the match: a match against the network, in the first line (Train itself: ../training.ts); play, pause, step, speed and players in the line below the pitch; the others in the Lab. */
 import { button } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildBench } from "./bench";

@@ -18,7 +18,7 @@ WORDS = ("print", "breakpoint")
 
 
 class Translator(Protocol):
-    """What translates the other statements (translator.py)."""
+    """What translates the other statements (statements.py)."""
 
     writer: Writer
     expressions: Expressions

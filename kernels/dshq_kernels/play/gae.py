@@ -2,7 +2,8 @@
 16).
 
 Terminated and truncated are never merged: after a terminated step nothing follows, after a truncated one the value of
-the episode's last observation does; neither lets advantage flow in from the next episode.
+the episode's last observation does; neither lets advantage flow in from the next episode. The same formula stands in
+gae_cuda.py, js/compute/shaders/gae.wgsl and, by torch, dshq_widget/algorithms/ppo/learners/losses.py.
 """
 
 from __future__ import annotations

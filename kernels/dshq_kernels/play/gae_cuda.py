@@ -1,4 +1,4 @@
-"""`returns.gae` as a kernel, one GPU thread for each game's side."""
+"""`gae.gae` as a kernel, one GPU thread for each game's side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK = 128
 
 @cuda.jit(cache=True)
 def gae_kernel(rewards, values, last_values, final_values, terminated, truncated, discounts, advantages, returns):
-    """Arrays as in `returns.gae`, bools as u8; `discounts` f32 (gamma, lambda); writes `advantages` and `returns`."""
+    """Arrays as in `gae.gae`, bools as u8; `discounts` f32 (gamma, lambda); writes `advantages` and `returns`."""
     n = cuda.grid(1)
     if n < rewards.shape[1]:
         gamma, trace = discounts[0], discounts[0] * discounts[1]
