@@ -461,6 +461,8 @@ class DrillWidget(Match):
             running = self._trainer.status in RUNNING
             self._outbox.wait(running)
             self._inbox.work()
+            if not self._outbox.due:
+                continue
             fine = step("watching the training time", lambda: self._quota.follow(time.monotonic()))
             for part in self._parts:
                 fine &= step("following a feature", part.follow, time.monotonic())

@@ -17,8 +17,8 @@ from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 POLL_SECONDS = 0.1
 MOST_WAITING, MOST_IN_A_ROW = 64, 2
-"""Messages that wait for the page, and how many of them go before traits and frames have a turn, too: whoever makes
-messages without end, a page that sends nonsense and is told so each time, does not keep them from the others.
+"""Messages that wait for the page, and how many of them go before traits have a turn, too: whoever makes messages
+without end, a page that sends nonsense and is told so each time, does not keep them from the others.
 """
 
 Message = dict[str, Any]
@@ -37,6 +37,7 @@ class Sender:
         self.messages: deque[Message] = deque()
         self._queueing = threading.Lock()
         self._in_a_row = 0
+        self._due_at = 0.0
         self._changed: set[str] = set()
         self._something_to_do = threading.Event()
 
@@ -72,34 +73,43 @@ class Sender:
         self._something_to_do.set()
 
     def wait(self, running: bool) -> None:
-        """Wait until there is something to do; only briefly while training runs or an acknowledgement is missing."""
+        """Wait until there is something to do; only briefly while training runs or an acknowledgement is missing. It
+        may be a message of the page while nothing is `due` yet.
+        """
         unsent = (self._changed or self.messages) and self.flow.reachable
-        self._something_to_do.wait(POLL_SECONDS if running or unsent or self.flow.waiting else None)
+        seconds = POLL_SECONDS if running or unsent or self.flow.waiting else None
+        if (early := self._due_at - time.monotonic()) > 0:
+            seconds = early
+        self._something_to_do.wait(seconds)
         self._something_to_do.clear()
 
+    @property
+    def due(self) -> bool:
+        """Whether the shortest time between messages is over."""
+        return time.monotonic() >= self._due_at
+
     def send(self, running: bool, swap_seconds: float, frame: Callable[[], Message | None]) -> None:
-        """Send what is due, at most one message, then sleep for the shortest time between messages. `frame` is called
-        for a frame if there is nothing else to send, and after `MOST_IN_A_ROW` others.
+        """Send what is due: traits or a message, and what `frame` returns, a picture of the show. Pictures wait for no
+        others, since the page answers each before there is another.
         """
         now = time.monotonic()
         turn = self._in_a_row >= MOST_IN_A_ROW
         self._in_a_row = 0 if turn else self._in_a_row + 1
-        picture = frame() if turn and self.flow.reachable else None
         if keys := self._due(now, running, swap_seconds, turn):
             with self.lock:
                 self._changed -= keys
                 self.flow.sent(keys, now)
                 self._send_traits(keys, self.flow.seq)
-        elif self.flow.reachable and (message := picture or self._next() or frame()):
-            picture = None
-            self._send_message(message)
-            self.flow.sent_message(time.monotonic())
-        else:
-            return
-        if picture is not None:
-            self._send_message(picture)
-            self.flow.sent_message(time.monotonic())
-        time.sleep(SEND_SECONDS)
+            self._due_at = time.monotonic() + SEND_SECONDS
+        elif self.flow.reachable and (message := self._next()):
+            self._tell(message)
+        if self.flow.reachable and (picture := frame()):
+            self._tell(picture)
+
+    def _tell(self, message: Message) -> None:
+        self._send_message(message)
+        self.flow.sent_message(time.monotonic())
+        self._due_at = time.monotonic() + SEND_SECONDS
 
     def _next(self) -> Message | None:
         with self._queueing:
