@@ -3,7 +3,7 @@
 `python -m benchmarks.hostile_pages --minutes 60` writes benchmarks/results/hostile-pages-*.json: memory of `dshq play`
 and its processes in MB, once every five seconds (the first and the last quarter of the time, by their medians),
 pictures a second that a good page gets of a Gymnasium environment that trains meanwhile, and what became of the others'
-sockets.
+sockets. The hostile pages have a process of their own, so that the good one waits for nothing but the server.
 
 Each hostile page does one thing, over and over: it sends bytes that are no frame, numbers of any size in every field,
 parts of files that never end, the largest frame again and again, requests for everything that costs something; it never
@@ -12,9 +12,11 @@ reads what it gets; or it comes and goes.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import itertools
+import json
 import random
 import statistics
 import subprocess
@@ -109,6 +111,13 @@ async def hostile(url: str, k: int, until: float, ends: Ends) -> None:
             await asyncio.sleep(1.0)
 
 
+async def hostile_ones(url: str, seconds: float, pages: int) -> Ends:
+    """What became of the sockets of so many."""
+    until, ends = time.monotonic() + seconds, Counter[str]()
+    await asyncio.gather(*(hostile(url, k, until, ends) for k in range(pages)))
+    return ends
+
+
 async def drained(page: WebSocketClientConnection) -> bool:
     """Take what is there; whether the connection has ended."""
     waiting: Awaitable[Any] = page.read_message()
@@ -177,8 +186,18 @@ async def measure(url: str, family: Family, served: int, seconds: float, count: 
     looks: list[float] = []
     own: list[float] = []
     frames: list[float] = []
-    pages = (hostile(url, k, until, ends) for k in range(count))
-    await asyncio.gather(good(url, until, frames, ends), memory(family, served, until, looks, own), *pages)
+    sent = {"url": url, "seconds": seconds, "pages": count}
+    others = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.hostile_pages", "--others"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    printed, *_ = await asyncio.gather(
+        others.communicate(json.dumps(sent).encode()),
+        good(url, until, frames, ends),
+        memory(family, served, until, looks, own),
+    )
+    ends.update(json.loads(printed[0]))
     quarter = max(1, len(looks) // 4)
     gaps = [after - before for before, after in itertools.pairwise(frames)]
     return {
@@ -200,7 +219,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--drill", default="gym:CartPole-v1")
+    parser.add_argument("--label", default="", help="a part of the result's name")
+    parser.add_argument("--others", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.others:
+        print(json.dumps(asyncio.run(hostile_ones(**json.load(sys.stdin)))))
+        return
     family = Family()
     command = [sys.executable, "-m", "dshq_widget.cli", "play", options.drill, "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=family.environment) as process:
@@ -211,7 +235,7 @@ def main() -> None:
             assert process.poll() is None, "dshq play has ended"
         finally:
             family.kill()
-    print(write("hostile-pages", {"drill": options.drill, **found}))
+    print(write("hostile-pages" + f"_{options.label}" * bool(options.label), {"drill": options.drill, **found}))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from dshq_widget.contract.icon import ICON
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.neighbours import is_neighbour
+from dshq_widget.runtime.rate_limit import RateLimit
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
 from dshq_widget.widget.inbox import SHARED
 from dshq_widget.widget.play_comm import Line, PagesComm, packed
@@ -47,6 +48,12 @@ TOO_SLOW, GONE = 4001, 1001
 END_SECONDS = 1.0
 """For what is still on its way to pages when the server ends."""
 CROWDED_SECONDS = 0.02
+MESSAGES_A_SECOND, BYTES_A_SECOND = 250.0, 8 << 20
+"""That are read from one page in the long run, and twice as much at once: a page of ours answers each picture, and a
+policy file of 64 MB takes six seconds. A page that sends more waits, and the others do not wait for it.
+"""
+OPENED_A_SECOND, OPEN_SECONDS = 8.0, 5.0
+"""Pages that are opened in the long run, three times as many at once, and how long one waits for its turn."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "
@@ -85,6 +92,7 @@ class PlayServer:
             "play.js": ("text/javascript; charset=utf-8", page_file("play.js")),
             "widget.js": ("text/javascript; charset=utf-8", widget._esm),
         }
+        self.opening = RateLimit(OPENED_A_SECOND, 3 * OPENED_A_SECOND)
         self._writers: set[asyncio.Task[None]] = set()
         self._lines: set[Line] = set()
         serving = threading.Event()
@@ -216,6 +224,8 @@ class _Guarded(RequestHandler):
             if status_code == 403
             else f"{MOST_PAGES} pages show this match already: close one.\n"
             if status_code == 503
+            else "Pages of this match are opened too often: wait some seconds.\n"
+            if status_code == 429
             else f"{status_code}: there is nothing here.\n"
         )
 
@@ -235,14 +245,18 @@ class _File(_Guarded):
 class _Socket(_Guarded, WebSocketHandler):
     """The websocket of one page. A foreign Origin is refused by tornado's own rule: it has to be the Host."""
 
-    def prepare(self) -> Awaitable[None] | None:
+    async def prepare(self) -> None:
         super().prepare()
+        if self.server.opening.wait > OPEN_SECONDS:
+            raise HTTPError(429)
+        await asyncio.sleep(self.server.opening.spend())
         if self.server.full:
             raise HTTPError(503)
-        return None
 
     def open(self, *_: str, **__: str) -> None:
         self.set_nodelay(True)
+        self._messages = RateLimit(MESSAGES_A_SECOND, 2 * MESSAGES_A_SECOND)
+        self._bytes = RateLimit(BYTES_A_SECOND, 2 * BYTES_A_SECOND)
         self._line = self.server.opened(self)
 
     async def on_message(self, message: str | bytes) -> None:
@@ -252,7 +266,9 @@ class _Socket(_Guarded, WebSocketHandler):
             self.server.comm.hear(self._line, message)
         except (ValueError, RecursionError) as error:  # the second of JSON that is nested deeply
             self.close(1003, f"{error}"[:100])
-        while self.server.crowded:  # nothing more is read from this page meanwhile
+        # nothing more is read from this page meanwhile
+        await asyncio.sleep(max(self._messages.spend(), self._bytes.spend(len(message))))
+        while self.server.crowded:
             await asyncio.sleep(CROWDED_SECONDS)
 
     def on_close(self) -> None:

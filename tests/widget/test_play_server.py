@@ -18,6 +18,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.connections import BoundedServer
+from dshq_widget.runtime.rate_limit import RateLimit
 from dshq_widget.widget import drill_widget, inbox, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
@@ -329,6 +330,39 @@ async def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, mon
     w.speed = 8
     await fine.until(lambda: fine.traits["show"]["speed"] == 8)
     assert max(most) <= inbox.BYTES_MAX
+
+
+@in_a_loop
+async def test_a_page_that_floods_is_read_slowly_and_holds_nobody_up(served, monkeypatch):
+    w, server = served
+    monkeypatch.setattr(play_server, "MESSAGES_A_SECOND", 2.0)
+    heard: list[Any] = []
+    monkeypatch.setitem(w._commands.verbs, "SAVE_POLICY", lambda *_: heard.append(1))
+    bad = await opened(server)
+    monkeypatch.setattr(play_server, "MESSAGES_A_SECOND", 1e6)
+    fine = await opened(server)
+    await fine.hello()
+    for _ in range(200):
+        await bad.say({"method": "custom", "content": {"type": "SAVE_POLICY"}})
+    began = asyncio.get_running_loop().time()
+    while len(heard) < 7:
+        await asyncio.sleep(0.01)
+    assert asyncio.get_running_loop().time() - began > 0.9, "four are free, then two a second"
+    w.speed = 8
+    await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+    assert len(heard) < 100
+
+
+@in_a_loop
+async def test_pages_that_are_opened_without_end_are_refused(served, monkeypatch):
+    """One waits for its turn; whoever would wait too long is told so."""
+    _, server = served
+    server.opening = RateLimit(rate=2.0, burst=2.0)
+    monkeypatch.setattr(play_server, "OPEN_SECONDS", 1.0)
+    found = await asyncio.gather(*(opened(server) for _ in range(12)), return_exceptions=True)
+    refused = [one for one in found if isinstance(one, HTTPClientError)]
+    assert {one.code for one in refused} == {429} and len(refused) + sum(isinstance(one, Page) for one in found) == 12
+    assert 2 <= 12 - len(refused) <= 7
 
 
 @in_a_loop
