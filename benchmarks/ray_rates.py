@@ -103,7 +103,7 @@ def messages(drill: str, cluster: RayCluster) -> dict[str, float]:
             played.append(time.perf_counter() - begin)
             begin = time.perf_counter()
             chunk = ray.get(call)
-            copies = [np.array(array) for array in chunk.samples]
+            copies = [array.astype(np.float32) for array in chunk.samples]
             fetched.append(time.perf_counter() - begin)
         assert len(copies[0]) == chunk.rows
         return {

@@ -6,11 +6,12 @@ agent steps do not depend on the machine's load. Once the learner corrects such 
 `_correct_lag`), once it takes them as they are. A run with one rollout process has a lag of 1, at times 2. So the
 factor of the steps says how many times as fast rollout processes must be to pay (algorithms/ppo/tuning.py, ADVANTAGE).
 `--nodes N` makes each update as large as that of a run on a Ray cluster of N nodes: N times the games, minibatches as
-they are.
+they are. `--half` sends observations through float16, as that run does.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
 from collections import deque
@@ -21,6 +22,7 @@ import numpy as np
 
 from benchmarks.machine import write
 from benchmarks.running import parser_of
+from dshq_widget.algorithms.ppo.cluster.player import packed
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.contract.settings import TrainConfig, of_drill
@@ -60,15 +62,21 @@ class Silent:
 class LateGames(OwnGames):
     """The learner's own games, played with the weights of `lag` versions ago."""
 
-    def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int, lag: int, corrected: bool) -> None:
+    def __init__(
+        self, drill: CompiledDrill, config: TrainConfig, threads: int, lag: int, corrected: bool, half: bool
+    ) -> None:
         super().__init__(drill, config, threads)
-        self._corrected = corrected
+        self._corrected, self._half = corrected, half
         self._kept: deque[np.ndarray] = deque(maxlen=lag + 1)
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
         self._kept.append(learner.blob())
         found = super().next(self, config, version)
         found.lag = found.age = len(self._kept) - 1 if self._corrected else 0
+        if self._half:
+            obs = packed(found.samples.obs)
+            assert obs.dtype == np.float16
+            found.samples = dataclasses.replace(found.samples, obs=obs.astype(np.float32))
         return found
 
     def blob(self) -> np.ndarray:
@@ -79,14 +87,21 @@ class LateGames(OwnGames):
 class LateRun(DrillPPO):
     """The drill's own run, but for its games."""
 
-    lag, corrected = 0, True
+    lag, corrected, half = 0, True, False
 
     def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> LateGames:
-        return LateGames(self.drill, self.config, self.threads, self.lag, self.corrected)
+        return LateGames(self.drill, self.config, self.threads, self.lag, self.corrected, self.half)
 
 
 def learn(
-    name: str, lag: int, seed: int, most: float, hyper: Mapping[str, Any], corrected: bool = True, nodes: int = 1
+    name: str,
+    lag: int,
+    seed: int,
+    most: float,
+    hyper: Mapping[str, Any],
+    corrected: bool = True,
+    nodes: int = 1,
+    half: bool = False,
 ) -> dict[str, Any]:
     """Train until the skill is there, or for `most` agent steps."""
     drill = compiled(name)
@@ -98,7 +113,7 @@ def learn(
     machine = {"cpu": 1.0, "memory": 8e9, "gentle": False}
     job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1, "machine": machine}
     ppo = LateRun(Silent(), job)  # type: ignore[arg-type]  # as much of a channel as a run needs
-    ppo.lag, ppo.corrected = lag, corrected
+    ppo.lag, ppo.corrected, ppo.half = lag, corrected, half
     run = ppo.compose({"weights": block})
     evaluator = Evaluator(drill, spec, seed)
     for companion in run.companions:
@@ -134,6 +149,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--label", default="", help="a part of the result's name")
     parser.add_argument("--learning-rate", type=float, help="instead of the drill's own")
+    parser.add_argument("--half", action="store_true", help="observations as float16")
     parser.add_argument("--nodes", type=int, default=1, help="whose games make an update (default 1)")
     options = parser.parse_args()
     hyper = {} if options.learning_rate is None else {"learning_rate": options.learning_rate}
@@ -141,7 +157,10 @@ def main() -> None:
     for name, lag, corrected in itertools.product(options.drills, options.lags, (True, False)):
         if lag == 0 and not corrected:
             continue
-        runs = [learn(name, lag, seed, DRILLS[name], hyper, corrected, options.nodes) for seed in range(options.seeds)]
+        runs = [
+            learn(name, lag, seed, DRILLS[name], hyper, corrected, options.nodes, options.half)
+            for seed in range(options.seeds)
+        ]
         median = statistics.median(run["agent_steps"] for run in runs)
         rows.append({"drill": name, "lag": lag, "corrected": corrected, "agent_steps": median, "runs": runs})
         skilled, last = sum(run["skilled"] for run in runs), [round(run["curve"][-1][1], 3) for run in runs]
@@ -150,7 +169,7 @@ def main() -> None:
             f"{name:10} lag {lag} {how} {skilled}/{len(runs)} skilled, median {median:>12,.0f} steps, last {last}",
             flush=True,
         )
-    result = {"most_agent_steps": DRILLS, "hyper": hyper, "nodes": options.nodes, "rows": rows}
+    result = {"most_agent_steps": DRILLS, "hyper": hyper, "nodes": options.nodes, "half": options.half, "rows": rows}
     print(write("rollout_lag" + f"_{options.label}" * bool(options.label), result))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dshq_widget.algorithms.ppo.cluster import connection, crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
-from dshq_widget.algorithms.ppo.cluster.player import Weights
+from dshq_widget.algorithms.ppo.cluster.player import MOST_HALF, Weights, packed
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.ring_games import STALE_ROLLOUTS
@@ -319,6 +319,26 @@ def test_an_update_learns_from_all_rollouts_of_its_nodes(now):
     assert found.agent_steps == 3 * 32 * 4 and len(found.units) == len(set(found.units))
     parts = found.samples.action.reshape(3, -1)
     assert (parts[0] != parts[1]).any() and (parts[1] != parts[2]).any()
+
+
+def test_observations_travel_as_halves_where_that_is_precise():
+    seen = np.linspace(-MOST_HALF, MOST_HALF, 4096, dtype=np.float32).reshape(-1, 1, 16)
+    half = packed(seen)
+    assert half.dtype == np.float16 and 2 * half.nbytes == seen.nbytes
+    assert np.abs(half.astype(np.float32) - seen).max() <= 2**-11 * MOST_HALF
+    for beyond in (1.01 * MOST_HALF, np.inf, np.nan):
+        seen[5, 0, 3] = beyond
+        assert packed(seen) is seen
+
+
+@pytest.mark.parametrize("nodes", ["a", "ab"])
+def test_the_learner_gets_whole_floats(now, nodes):
+    source, _ = team(LocalRay(*nodes))
+    source.next(WEIGHTS, CONFIG, 1)
+    samples = source.next(WEIGHTS, CONFIG, 1).samples
+    assert samples.obs.dtype == np.float32 and samples.obs.any()
+    assert np.array_equal(samples.obs, samples.obs.astype(np.float16))
+    assert samples.log_prob.flags.writeable and samples.advantage.flags.writeable
 
 
 def test_a_node_with_another_version_of_the_package_says_so(now, monkeypatch):

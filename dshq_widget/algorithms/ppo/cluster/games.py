@@ -81,11 +81,13 @@ class ClusterGames(SimpleSource):
 
     def _joined(self, chunks: Sequence[Chunk], first: np.ndarray) -> Samples:
         """The samples of rollouts, which begin at the rows `first`. Of a single one only what the learner corrects
-        is copied: what Ray hands out is read-only, and lies in its store until nobody holds it any more.
+        and packed observations are copied: what Ray hands out is read-only, and lies in its store until nobody holds
+        it any more.
         """
         if len(chunks) == 1:
             samples = Samples(*chunks[0].samples)
-            return dataclasses.replace(samples, log_prob=samples.log_prob.copy(), advantage=samples.advantage.copy())
+            own = {name: getattr(samples, name).copy() for name in ("log_prob", "advantage")}
+            return dataclasses.replace(samples, obs=samples.obs.astype(np.float32, copy=False), **own)
         if self._samples is None or len(self._samples.obs) != first[-1]:
             self._samples = Samples.new(int(first[-1]), *self._sizes)
         for chunk, row in zip(chunks, first, strict=False):

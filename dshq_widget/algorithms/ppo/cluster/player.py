@@ -31,13 +31,23 @@ class Order(NamedTuple):
     """Number of the set of scenes."""
 
 
+MOST_HALF = 16.0
+"""Largest observation that is sent as float16, which is then right to 0.008 of its unit (2^-11 of its size)."""
+
+
+def packed(observations: np.ndarray) -> np.ndarray:
+    """Observations, f32, as float16, most of what a rollout weighs; as they are where one is beyond `MOST_HALF`."""
+    fits = observations.size and observations.min() >= -MOST_HALF and observations.max() <= MOST_HALF
+    return observations.astype(np.float16) if fits else observations
+
+
 class Chunk(NamedTuple):
     """One rollout of one node."""
 
     version: int
     """Of the policy that played."""
     samples: tuple[np.ndarray, ...]
-    """The fields of `Samples`, in order."""
+    """The fields of `Samples`, in order; observations are `packed`."""
     units: np.ndarray
     """int64: the units to learn from."""
     stats: np.ndarray
@@ -100,5 +110,6 @@ class NodePlayer:
             self._scenes = order.scenes
         played = self._games.next(Weights(weights), TrainConfig.from_values(order.hyper), order.version)
         self._games.mend(played.samples)
-        arrays = tuple(getattr(played.samples, field.name) for field in dataclasses.fields(Samples))
+        samples = dataclasses.replace(played.samples, obs=packed(played.samples.obs))
+        arrays = tuple(getattr(samples, field.name) for field in dataclasses.fields(Samples))
         return Chunk(order.version, arrays, played.units, played.stats, peak_memory_mb())
