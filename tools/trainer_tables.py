@@ -5,7 +5,6 @@ from typing import Any
 
 from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_kernels.network import layers, mlp, pairs
-from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops, rollout
 from dshq_kernels.play.records import RECORDS
 from dshq_kernels.run.records import REALS
@@ -13,12 +12,6 @@ from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.learning import evaluator, exploration, opponents, run, scene_evaluation, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
 from dshq_widget.policy import checkpoint, convolutions, layout, network
-
-PLAN_NAMES = (
-    *("N_IN", "IN_WIDTH", "N_OUT", "OUT_WIDTH", "WEIGHTS", "BIASES", "HALVES", "N_OBS", "N_ACTIONS", "ROWS", "COLUMNS"),
-    *("PLANES", "MAPS", "SWEEPS", "ITEMS", "MEMORY", "UNITS", "RECALL"),
-)
-"""Columns of a plan that the page fills."""
 
 
 def trainer_ts() -> str:
@@ -37,9 +30,8 @@ def trainer_ts() -> str:
         "KEPT_WORDS": loops.KEPT_WORDS,
         "PLAN_COLUMNS": mlp.PLAN_COLUMNS,
         "PAIR_ENTRIES": tuple(pairs.ENTRIES),
-        "PLAN": {name: getattr(mlp, name) for name in PLAN_NAMES},
+        "PIECES": mlp.PIECES,
         "ACTIVATIONS": mlp.ACTIVATIONS,
-        "CHUNK": CHUNK,
         "GATES": layers.GATES,
         "MOST_WORK": layers.MOST_WORK,
         "MOST_SWEEPS": layers.MOST_SWEEPS,

@@ -80,7 +80,7 @@ export class Run implements Steered {
     const given = job.file ?? job.policy;
     const fits = given !== null && given.activation === activation && String(given.layers) === String(layers);
     const begun = fits ? given : freshPolicy(modules, layers, this.settings);
-    const plan = makePlan(layers, activation, separate);
+    const plan = makePlan(modules, layers, activation, separate, this.settings.rollout_length);
     this.layers = layers;
     const comparison = asked && new Comparison(spec, new Learner(modules, plan, this.settings, begun.weights), asked, (text) => this.warn(text));
     const home = new WasmEngine(modules, plan, this.settings, begun.weights, lanes, comparison, (text) => this.warn(text));

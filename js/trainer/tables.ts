@@ -143,6 +143,24 @@ export const RECORDS = {
     "other_memories",
     "scratch"
   ],
+  "plan_network": [
+    "dense",
+    "n_dense",
+    "front",
+    "n_front",
+    "in_front",
+    "memory",
+    "separate",
+    "n_obs",
+    "n_actions",
+    "length",
+    "plan",
+    "layers",
+    "pieces",
+    "floats",
+    "play_scratch",
+    "learn_scratch"
+  ],
   "seed": [
     "generator",
     "out",
@@ -309,34 +327,13 @@ export const PAIR_ENTRIES = [
   "judge_slope"
 ] as const;
 
-export const PLAN = {
-  "N_IN": 0,
-  "IN_WIDTH": 1,
-  "N_OUT": 2,
-  "OUT_WIDTH": 3,
-  "WEIGHTS": 4,
-  "BIASES": 5,
-  "HALVES": 6,
-  "N_OBS": 7,
-  "N_ACTIONS": 8,
-  "ROWS": 9,
-  "COLUMNS": 10,
-  "PLANES": 11,
-  "MAPS": 12,
-  "SWEEPS": 13,
-  "ITEMS": 14,
-  "MEMORY": 24,
-  "UNITS": 25,
-  "RECALL": 26
-} as const;
+export const PIECES = 3 as const;
 
 export const ACTIVATIONS = {
   "none": 0,
   "tanh": 1,
   "relu": 2
 } as const;
-
-export const CHUNK = 4 as const;
 
 export const GATES = 4 as const;
 

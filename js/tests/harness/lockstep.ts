@@ -27,9 +27,9 @@ const text = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset
 export default async function lockstep({ spec, learner, drill, values, weights, updates, scenes }: Order): Promise<unknown> {
   const modules = await Modules.load(spec, { learner: bytes(learner), drill: bytes(drill) });
   const settings = readSettings(values);
-  const plan = makePlan(layersOf(spec, settings), settings.activation, settings.separate_value_net);
+  const plan = makePlan(modules, layersOf(spec, settings), settings.activation, settings.separate_value_net, settings.rollout_length);
   const learning = new Learner(modules, plan, settings, new Float32Array(bytes(weights)));
-  const games = new Rollouts(modules, plan, learning.planBlock, settings);
+  const games = new Rollouts(modules, plan, settings);
   games.practise(scenes.map((scene) => new Uint32Array(bytes(scene))));
   const tiles = () => games.state()["train.tiles"]!.data as Uint8Array;
   const begin = text(tiles());

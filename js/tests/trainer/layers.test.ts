@@ -19,7 +19,7 @@ describe("layers", () => {
   it("may have places in front, which no plan has", () => {
     expect(parse(PLACES)).toMatchObject({ front: { kind: "places", inputs: 25, features: 32 }, dense: [35, 32, 16, 4] });
     expect(parse([...PLACES.slice(0, -1), 1200])).toBeNull();
-    expect(() => makePlan(PLACES, "relu", false)).toThrow("learns with the algorithm gate");
+    expect(() => makePlan(null!, PLACES, "relu", false)).toThrow("learns with the algorithm gate");
   });
 
   it("say where the weights of each begin", () => {

@@ -29,7 +29,7 @@ export class WasmEngine implements Engine {
     private readonly warn: (text: string) => void = () => {},
   ) {
     this.learner = new Learner(modules, plan, settings, weights);
-    this.alone = () => new Rollouts(modules, plan, this.learner.planBlock, settings);
+    this.alone = () => new Rollouts(modules, plan, settings);
     this.games = lanes ?? this.alone();
   }
 

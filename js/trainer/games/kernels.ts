@@ -37,11 +37,11 @@ export class Kernels {
     this.functions[name](BigInt(record.at));
   }
 
-  /** Calls a function that writes numbers into these fields of its record. */
+  /** Calls a function that writes numbers into these fields of its record; whole ones are below 2^31. */
   values(name: RecordName, values: RecordValues, ...fields: string[]): number[] {
     this.call(name, values);
-    const { f64 } = this.records[name];
+    const { f64, i32 } = this.records[name];
     const places: readonly string[] = RECORDS[name];
-    return fields.map((field) => f64[places.indexOf(field)]!);
+    return fields.map((field) => (REAL.has(field) ? f64[places.indexOf(field)]! : i32[2 * places.indexOf(field)]!));
   }
 }

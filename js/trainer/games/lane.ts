@@ -45,8 +45,8 @@ export class LaneThread {
   static async start(order: Begin, post: Post): Promise<LaneThread> {
     const modules = await Modules.load(order.spec, order.modules);
     const settings = readSettings(order.values);
-    const plan = makePlan(layersOf(order.spec, settings), settings.activation, settings.separate_value_net);
-    const rollouts = new Rollouts(modules, plan, modules.memory.i64(plan.numbers), settings, order.games, order.seed, order.first);
+    const plan = makePlan(modules, layersOf(order.spec, settings), settings.activation, settings.separate_value_net);
+    const rollouts = new Rollouts(modules, plan, settings, order.games, order.seed, order.first);
     return new LaneThread(rollouts, plan, modules.memory.floats(plan.floats), post);
   }
 

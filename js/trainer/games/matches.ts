@@ -22,8 +22,8 @@ export class Matches {
     private readonly modules: Modules,
     shape: Shape,
   ) {
-    this.plan = makePlan(shape.layers, shape.activation, false);
-    this.nobody = makePlan([1, 1], "none", false);
+    this.plan = makePlan(modules, shape.layers, shape.activation, false);
+    this.nobody = makePlan(modules, [1, 1], "none", false);
   }
 
   /**
@@ -49,7 +49,7 @@ export class Matches {
         const remembered = memory.floats(count * 2 * plan.memory * LANES);
         remembered.f32.fill(0);
         return {
-          [`${prefix}plan`]: memory.i64(plan.numbers).at,
+          [`${prefix}plan`]: plan.at,
           [`${prefix}layers`]: plan.rows,
           [`${prefix}activation`]: plan.activation,
           [`${prefix}params`]: block.at,
@@ -58,8 +58,6 @@ export class Matches {
         };
       };
       const [results, lengths, returned] = [memory.floats(count * LANES), memory.floats(count * LANES), memory.floats(count * LANES)];
-      const masks = spec.masked ? 2 * spec.sides * spec.n_actions : 0;
-      const scratch = masks + 2 * spec.sides * spec.n_obs + (4 * spec.sides + 1) * spec.terms.length + 6 + 8 + 2 * spec.n_actions + 6;
       modules.call("matches", {
         ...modules.game,
         ...network(first, ""),
@@ -74,7 +72,7 @@ export class Matches {
         results: results.at,
         lengths: lengths.at,
         returned: returned.at,
-        scratch: memory.floats(scratch * LANES + this.plan.playScratch + this.nobody.playScratch + 64).at,
+        scratch: memory.floats(modules.scratchFloats(1) + this.plan.playScratch + this.nobody.playScratch).at,
       });
       const found: Results = { wins: 0, draws: 0, losses: 0, returnMean: 0 };
       const begins = [0, tilesOf[0]! * LANES];

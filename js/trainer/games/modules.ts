@@ -105,6 +105,13 @@ export class Modules extends Kernels {
     this.resetAll(tiles.at, count);
   }
 
+  /** Floats of scratch memory for `play` and `matches`, without a network's: `scratch_floats` of dshq_kernels/play/loops.py. */
+  scratchFloats(length: number): number {
+    const { sides, n_obs, n_actions, terms, masked } = this.spec;
+    const masks = masked ? 2 * sides * n_actions : 0;
+    return 16 * (masks + 2 * sides * n_obs + (4 * sides + 1) * terms.length + 6 * length + 8 + 2 * n_actions + 6) + 64;
+  }
+
   /** The fields of a record that describe the game. */
   get game(): RecordValues {
     const { sides, n_obs, time_limit, action_repeat } = this.spec;

@@ -90,7 +90,6 @@ export class Rollouts implements Games {
   constructor(
     private readonly modules: Modules,
     private readonly plan: Plan,
-    planBlock: Block,
     private readonly settings: Settings,
     private readonly games: number = settings.num_envs,
     seed: number = settings.seed,
@@ -100,7 +99,7 @@ export class Rollouts implements Games {
     const { spec, memory, tileWords } = modules;
     const tiles = games / LANES;
     const here = <T>(all: readonly T[]) => all.slice(first, first + tiles);
-    const { sides, n_obs: observations, terms } = spec;
+    const { sides, terms } = spec;
     const length = settings.rollout_length;
     const everywhere = shareTiles(settings.num_envs / LANES, opponentShares(settings, spec));
     const kinds = here(everywhere);
@@ -127,9 +126,7 @@ export class Rollouts implements Games {
     this.weights = memory.floats(terms.length);
     this.potential = memory.take(terms.length);
     this.potential.u8.set(terms.map(({ kind }) => Number(kind === "potential")));
-    const masks = spec.masked ? 2 * sides * spec.n_actions : 0;
-    const scratchUnits = masks + 2 * sides * observations + (4 * sides + 1) * terms.length + 6 * length + 8 + 2 * spec.n_actions + 6;
-    this.scratch = memory.floats(scratchUnits * LANES + plan.playScratch + 64);
+    this.scratch = memory.floats(modules.scratchFloats(length) + plan.playScratch);
     this.fixed = {
       ...modules.game,
       tiles: this.tiles.at,
@@ -138,7 +135,7 @@ export class Rollouts implements Games {
       n_groups: this.groups.length,
       opponents: memory.i64(kinds).at,
       length,
-      plan: planBlock.at,
+      plan: plan.at,
       layers: plan.rows,
       activation: plan.activation,
       policies: this.policies?.at ?? 0,

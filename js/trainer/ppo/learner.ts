@@ -20,7 +20,6 @@ export class Learner {
   /** Minibatches left out so far because their gradient was not finite. */
   skipped = 0;
   readonly normalizer: Normalizer;
-  readonly planBlock: Block;
   private step = 0; // of Adam
   private draws: Draws;
   private readonly seed: number;
@@ -43,10 +42,9 @@ export class Learner {
     this.normalizer = new Normalizer(modules, plan.layers, settings);
     this.seed = settings.seed;
     this.draws = Draws.seeded(modules, this.seed, DRAWS.orders);
-    this.planBlock = memory.i64(plan.numbers);
     this.params = memory.floats(3 * plan.floats);
     this.gradients = memory.floats(2 * (plan.floats + 16));
-    this.scratch = memory.floats(plan.learnScratch(settings.rollout_length));
+    this.scratch = memory.floats(plan.learnScratch);
     this.trained = plan.separate ? memory.floats(plan.floats) : null;
     if (this.trained) pack(plan, learningMask(plan.layers), this.trained.f32);
     this.normal = memory.floats(2 * plan.layers[0]!);
@@ -76,7 +74,7 @@ export class Learner {
     sums.fill(0);
     const scaled = hyper.normalize_advantages;
     modules.call("learn", {
-      plan: this.planBlock.at,
+      plan: plan.at,
       layers: plan.rows,
       activation: plan.activation,
       state: this.params.at,

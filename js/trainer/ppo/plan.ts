@@ -1,7 +1,7 @@
 /** Where a network's parameters lie in memory: dshq_kernels/network/mlp.py's `make_plan`. */
-import { LANES } from "../games/samples";
-import { asNetwork, countFloats, type Front } from "../layers";
-import { ACTIVATIONS, CHUNK, GATES, PAIR_ENTRIES, PLAN, PLAN_COLUMNS } from "../tables";
+import type { Kernels } from "../games/kernels";
+import { asNetwork, countFloats } from "../layers";
+import { ACTIVATIONS, PAIR_ENTRIES, PIECES, PLAN_COLUMNS } from "../tables";
 
 /**
  * Indices in the function table of `PAIR_ENTRIES`, the learner's functions that judge pairs: there a plan has their addresses on the processor.
@@ -14,8 +14,8 @@ export interface Plan {
   readonly layers: readonly number[];
   readonly activation: number;
   readonly separate: boolean;
-  /** i64 `[rows, PLAN_COLUMNS]`, row by row. */
-  readonly numbers: Float64Array;
+  /** Address of i64 `[rows, PLAN_COLUMNS]`. */
+  readonly at: number;
   readonly rows: number;
   /** Units of the memory, 0 without one. */
   readonly memory: number;
@@ -25,63 +25,32 @@ export interface Plan {
   readonly places: Int32Array;
   /** Floats of scratch memory for playing, without the game's own. */
   readonly playScratch: number;
-  /** Of scratch memory for learning, with a memory from sequences of so many decisions. */
-  learnScratch(length: number): number;
+  /** Of scratch memory for learning. */
+  readonly learnScratch: number;
 }
 
-/** `width` rounded up to the 32 columns of a block. */
-const padded = (width: number) => Math.ceil(width / 32) * 32;
-
-/** Throws an Error of one sentence for layers that are not those of a network, and for two side by side behind a grid or pairs. */
-export function makePlan(layers: readonly number[], activation: string, separate: boolean): Plan {
-  const { front, dense, memory } = asNetwork(layers);
+/**
+ * `length`: decisions of the sequences that a network with a memory learns from. Throws an Error of one sentence for layers that are not those of a
+ * network, and for two side by side behind a grid or pairs.
+ */
+export function makePlan(kernels: Kernels, layers: readonly number[], activation: string, separate: boolean, length = 1): Plan {
+  const { front, dense, memory: units } = asNetwork(layers);
   if (front && separate) throw new Error("separate_value_net works only with dense networks, not with a grid or pairs: set it to false.");
   if (front?.kind === "places") throw new Error("A network with places in front learns with the algorithm gate, in the kernel.");
-  const frontFloats = front ? countFloats(front.shapes) : 0;
-  const rows = dense.length - 1 + Number(memory > 0);
-  const numbers = new Float64Array(rows * PLAN_COLUMNS);
-  let offset = padded(frontFloats);
-  for (let k = 0; k + 1 < dense.length; k++) {
-    let [layer, nIn] = [k, dense[k]!];
-    const nOut = dense[k + 1]!;
-    if (memory && k === dense.length - 2) {
-      const gates = GATES * padded(memory);
-      const recall = offset + padded(nIn) * gates;
-      const biases = recall + padded(memory) * gates;
-      numbers.set([nIn, padded(nIn), gates, gates, offset, biases, 1], layer * PLAN_COLUMNS);
-      numbers[PLAN.UNITS] = memory;
-      numbers[PLAN.RECALL] = recall;
-      [layer, nIn, offset] = [layer + 1, memory, biases + gates];
-    }
-    const biases = offset + padded(nIn) * padded(nOut);
-    const halved = separate && layer > 0 && layer < rows - 1 && nIn % 64 === 0 && nOut % 64 === 0;
-    numbers.set([nIn, padded(nIn), nOut, padded(nOut), offset, biases, halved ? 2 : 1], layer * PLAN_COLUMNS);
-    offset = biases + padded(nOut);
-  }
-  numbers[PLAN.MEMORY] = memory ? rows - 2 : -1;
-  const outputs = layers.at(-1)!;
-  numbers[PLAN.N_OBS] = layers[0]!;
-  numbers[PLAN.N_ACTIONS] = outputs - 1;
-  if (front?.kind === "grid") numbers.set(front.sizes, PLAN.ROWS);
-  if (front?.kind === "pairs") numbers.set([...front.sizes, ...ENTRY_INDICES], PLAN.ITEMS);
-  const column = (name: keyof typeof PLAN) => Array.from({ length: rows }, (_, row) => numbers[row * PLAN_COLUMNS + PLAN[name]]!);
-  const width = Math.max(...column("IN_WIDTH"), ...column("OUT_WIDTH"));
-  const inWidth = numbers[PLAN.IN_WIDTH]!;
-  const room = roomInFront(front, inWidth, outputs);
-  const widths = column("OUT_WIDTH").reduce((sum, n) => sum + n, 0) + inWidth + 2 * width;
-  const units = room.learning + column("OUT_WIDTH").at(-1)! + 2 * padded(outputs) + 2 * padded(memory);
-  return {
-    layers,
-    activation: ACTIVATIONS[activation as keyof typeof ACTIVATIONS],
-    separate,
-    numbers,
-    rows,
-    memory,
-    floats: offset,
-    places: placesOf(numbers, rows, frontFloats),
-    playScratch: (4 * width + room.playing) * LANES,
-    learnScratch: (length) => (memory ? length : CHUNK) * 16 * (widths + 5 * padded(memory)) + 16 * units + offset,
-  };
+  const { memory } = kernels;
+  const rows = dense.length - 1 + Number(units > 0);
+  const { at } = memory.take(8 * rows * PLAN_COLUMNS);
+  return memory.borrow(() => {
+    const inFront = front?.kind === "pairs" ? [...front.sizes, ...ENTRY_INDICES] : (front?.sizes ?? []);
+    const pieces = memory.take(32 * (1 + PIECES * rows));
+    const sizes = { dense: memory.i64(dense).at, n_dense: dense.length, front: memory.i64(inFront).at, n_front: inFront.length };
+    const ends = { n_obs: layers[0]!, n_actions: layers.at(-1)! - 1, in_front: countFloats(front?.shapes ?? []) };
+    const given = { ...sizes, ...ends, memory: units, separate: Number(separate), length, plan: at, layers: rows, pieces: pieces.at };
+    const [floats, playScratch, learnScratch] = kernels.values("plan_network", given, "floats", "play_scratch", "learn_scratch") as [number, number, number];
+    const places = placesOf(pieces.i32);
+    const kind = ACTIVATIONS[activation as keyof typeof ACTIVATIONS];
+    return { layers, activation: kind, separate, at, rows, memory: units, floats, places, playScratch, learnScratch };
+  });
 }
 
 /** Flat weights spread into a padded block of zeros. */
@@ -95,37 +64,12 @@ export function unpack(plan: Plan, block: Float32Array): Float32Array {
   return Float32Array.from(plan.places, (place) => block[place]!);
 }
 
-/** Units of scratch memory for what stands in front: maps and ways of a grid's sweeps, traits and parts of pairs with what is said of them. */
-function roomInFront(front: Front | null, inWidth: number, outputs: number): { playing: number; learning: number } {
-  if (!front) return { playing: 0, learning: 0 };
-  if (front.kind === "places") return { playing: 0, learning: 0 };
-  if (front.kind === "grid") {
-    const [rows, columns, , maps, sweeps] = front.sizes;
-    const cells = rows * columns;
-    return { playing: 2 * cells + 2 * inWidth, learning: 4 * cells + CHUNK * cells * maps * sweeps };
-  }
-  const [items, , spaces, , traits, width] = front.sizes;
-  const units = (items + spaces) * (traits + width);
-  return { playing: units + 2 * (inWidth + outputs), learning: 2 * units };
-}
-
-function placesOf(numbers: Float64Array, rows: number, frontFloats: number): Int32Array {
-  const places: number[] = Array.from({ length: frontFloats }, (_, k) => k);
-  for (let layer = 0; layer < rows; layer++) {
-    const at = (name: keyof typeof PLAN) => numbers[layer * PLAN_COLUMNS + PLAN[name]]!;
-    const [nIn, nOut, width, weights, biases] = [at("N_IN"), at("N_OUT"), at("OUT_WIDTH"), at("WEIGHTS"), at("BIASES")];
-    if (layer === numbers[PLAN.MEMORY]) {
-      const [units, recall] = [numbers[PLAN.UNITS]!, numbers[PLAN.RECALL]!];
-      const row = (begin: number) => {
-        for (let gate = 0; gate < GATES; gate++) for (let k = 0; k < units; k++) places.push(begin + (gate * width) / GATES + k);
-      };
-      for (let i = 0; i < nIn; i++) row(weights + i * width);
-      for (let i = 0; i < units; i++) row(recall + i * width);
-      row(biases);
-      continue;
-    }
-    for (let i = 0; i < nIn; i++) for (let o = 0; o < nOut; o++) places.push(weights + i * width + o);
-    for (let o = 0; o < nOut; o++) places.push(biases + o);
+/** All places of pieces, each the i64 place of its first number, rows, columns, and how far it is from row to row. */
+function placesOf(pieces: Int32Array): Int32Array {
+  const places: number[] = [];
+  for (let piece = 0; piece < pieces.length; piece += 8) {
+    const [at, rows, columns, width] = [0, 2, 4, 6].map((word) => pieces[piece + word]!) as [number, number, number, number];
+    for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) places.push(at + row * width + column);
   }
   return Int32Array.from(places);
 }

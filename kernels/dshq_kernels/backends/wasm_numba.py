@@ -36,8 +36,9 @@ refused when the module is made."""
 
 OWN = {"llvm.fma.v16f32": "fused", "llvm.minnum.v16f32": "least", "llvm.maxnum.v16f32": "most"}
 """LLVM writes these intrinsics as 16 calls of C's `fmaf`, `fminf` and `fmaxf`, which WebAssembly does not have."""
-SHORT = "dshq_kernels3run"
-"""In numba's names of functions of the room `run`: they take next to no time, so their code is kept short."""
+SHORT = ("dshq_kernels3run", "dshq_kernels4play5plans")
+"""In numba's names of functions of the room `run` and of play/plans.py: they take next to no time, so their code is
+kept short."""
 WIDE, QUARTER = "<16 x float>", "<4 x float>"
 MULTIPLY_ADD = "llvm.wasm.relaxed.madd.v4f32"
 """LLVM's intrinsic for relaxed SIMD's multiply-add, which rounds once where the machine can (WebAssembly relaxed SIMD,
@@ -157,7 +158,7 @@ def _entry(name: str, function: Any) -> str:
     if (found := ", ".join(str(part.type) for part in made.arguments)) != takes:
         raise Refused(changed(f"a function has ({found}) in the place of ({takes})"))
     gives = ", ".join(("ptr %result", "ptr %raised", params)).removesuffix(", ")
-    short = "optsize" if SHORT in native else ""
+    short = "optsize" if any(name in native for name in SHORT) else ""
     return f"""
 declare i32 @"{native}"({takes})
 define void @"{name}"({params}) {short} {{

@@ -6,7 +6,6 @@ observations and logits are transposed, 16 x 16 at a time.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from dshq_kernels.network.grid import spread_slope
@@ -44,6 +43,7 @@ from dshq_kernels.network.mlp import (
     pair_sizes,
     plan_floats,
     plan_width,
+    planned,
 )
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.block import forward_block, input_slope_block, weight_slope_block
@@ -72,22 +72,21 @@ SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 
 
-def learn_scratch(plan: np.ndarray, length: int = 1) -> int:
+@planned
+def learn_scratch(plan, length=1):
     """Number of floats of scratch memory for `add_gradient`, with a memory for sequences of `length` decisions:
     activations, two slopes, one unit of logits and of slopes, weights transposed; what stands in front: of a grid two
     maps and the ways of its sweeps, of pairs one unit of traits and parts, their slopes, and what the dense layers say;
     of a memory what it gave, four arrays like that, and a unit's slopes of its state.
     """
-    widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
-    if plan[0, UNITS]:
-        wide = padded(plan[0, UNITS])
-        return length * 16 * (widths + 5 * wide) + 16 * (2 * wide + int(plan[-1, OUT_WIDTH])) + _fixed_scratch(plan)
-    front = 2 * front_units(plan) + CHUNK * int(plan[0, ROWS] * plan[0, COLUMNS] * plan[0, MAPS] * plan[0, SWEEPS])
-    return CHUNK * 16 * widths + 16 * (front + int(plan[-1, OUT_WIDTH])) + _fixed_scratch(plan)
-
-
-def _fixed_scratch(plan: np.ndarray) -> int:
-    return 32 * int(outputs_width.py_func(plan)) + plan_floats(plan)
+    widths = plan[0, IN_WIDTH] + 2 * plan_width(plan)
+    for row in range(plan.shape[0]):
+        widths += plan[row, OUT_WIDTH]
+    wide = padded(plan[0, UNITS])
+    ways = plan[0, ROWS] * plan[0, COLUMNS] * plan[0, MAPS] * plan[0, SWEEPS]
+    units = 2 * (wide + front_units(plan) + padded(plan[0, N_ACTIONS] + 1)) + plan[-1, OUT_WIDTH]
+    at_once = length if wide > 0 else CHUNK
+    return int(at_once * 16 * (widths + 5 * wide) + 16 * (units + CHUNK * ways) + plan_floats(plan))
 
 
 @njit(nogil=True, error_model="numpy", inline="always")

@@ -9,17 +9,17 @@ weighs zero, gets gradient zero and so stays zero.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import astuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 from dshq_kernels.network.grid import spread_lanes
 from dshq_kernels.network.layers import GATES, Front, Grid, Pairs, Places, memory_of, parse
 from dshq_kernels.network.memory import remember_lanes
-from dshq_kernels.network.pairs import addresses, scratch_units
+from dshq_kernels.network.pairs import addresses
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.block import play_block
 from dshq_kernels.simd.lanes import LANES
@@ -37,6 +37,8 @@ also the observations and actions, and the grid (grid.py) or the pairs (pairs.py
 begin the block. Behind the pairs stand the addresses of their code in this process; in WebAssembly, its indices in the
 function table. Last the memory (memory.py): its row, its units, and where the weights of its own outputs begin; -1, 0
 and 0 without one. Its outputs are four gates, each padded by itself."""
+PIECES = 3
+"""Of a row of a plan: its weights, those of a memory's own outputs, its biases."""
 NO_MEMORY = (0, 0, 0)
 """The argument `memory` of `forward_lanes` for a network without one."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
@@ -44,7 +46,12 @@ FORBIDDEN = -1e9
 """The logit of an action that a mask forbids: its probability is 0 in float32."""
 
 
-def padded(width: int) -> int:
+planned = register_jitable(error_model="numpy")
+"""Marks what Python runs as it stands, and the page as WebAssembly (play/plans.py)."""
+
+
+@planned
+def padded(width):
     """`width` rounded up to the 32 columns of a block."""
     return -(-int(width) // 32) * 32
 
@@ -60,42 +67,59 @@ def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
         )
     if len(dense) < 2 or min(dense) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
-    offset = padded(front_floats(front)) if front else 0
     units = memory_of(layers)
     plan = np.zeros((len(dense) - 1 + (units > 0), PLAN_COLUMNS), np.int64)
-    for layer, (n_in, n_out) in enumerate(itertools.pairwise(dense)):
-        if units and layer == len(dense) - 2:
-            gates, recall = GATES * padded(units), offset + padded(n_in) * GATES * padded(units)
-            biases = recall + padded(units) * gates
-            plan[layer, :N_OBS] = n_in, padded(n_in), gates, gates, offset, biases, 1
-            plan[0, UNITS], plan[0, RECALL] = units, recall
-            layer, n_in, offset = layer + 1, units, biases + gates
-        biases = offset + padded(n_in) * padded(n_out)
-        between = 0 < layer < len(plan) - 1 and n_in % 64 == n_out % 64 == 0  # halves of whole blocks
-        plan[layer, :N_OBS] = n_in, padded(n_in), n_out, padded(n_out), offset, biases, 1 + (separate and between)
-        offset = biases + padded(n_out)
-    plan[0, N_OBS], plan[0, N_ACTIONS] = layers[0], layers[-1] - 1
-    if front:
-        begin, end = (ROWS, ITEMS) if isinstance(front, Grid) else (ITEMS, MEAN)
-        plan[0, begin:end] = astuple(front)
-        plan[0, MEAN:MEMORY] = 0 if isinstance(front, Grid) else addresses()
-    plan[0, MEMORY] = len(plan) - 2 if units else -1
+    sizes = (*astuple(front), *(addresses() if isinstance(front, Pairs) else ())) if front else ()
+    ends, in_front = (layers[0], layers[-1] - 1), front_floats(front)
+    lay_out(plan, np.array(dense, np.int64), np.array(sizes, np.int64), in_front, units, separate, *ends)
     return plan
 
 
-def front_floats(front: Front) -> int:
+@planned
+def lay_out(plan, dense, front, in_front, units, separate, n_obs, n_actions):
+    """Fill a plan of zeros. `dense`: sizes of the dense layers, int64; `front`: the columns of what stands in front of
+    them, int64, of pairs also their code; `in_front`: floats of its weights; `units` of the memory.
+    """
+    last, offset = plan.shape[0] - 1, padded(in_front)
+    memory = last - 1 if units > 0 else -1
+    for row in range(last + 1):
+        behind = 1 if 0 <= memory < row else 0  # rows behind the memory have a size less
+        n_in = units if behind else dense[row]
+        n_out = GATES * padded(units) if row == memory else dense[row + 1 - behind]
+        recall = offset + padded(n_in) * padded(n_out)
+        biases = recall + padded(units) * n_out if row == memory else recall
+        whole = n_in % 64 == 0 and n_out % 64 == 0  # halves of whole blocks
+        plan[row, N_IN], plan[row, IN_WIDTH] = n_in, padded(n_in)
+        plan[row, N_OUT], plan[row, OUT_WIDTH] = n_out, padded(n_out)
+        plan[row, WEIGHTS], plan[row, BIASES] = offset, biases
+        plan[row, HALVES] = 2 if separate and whole and 0 < row < last and row != memory else 1
+        if row == memory:
+            plan[0, UNITS], plan[0, RECALL] = units, recall
+        offset = biases + padded(n_out)
+    plan[0, N_OBS], plan[0, N_ACTIONS], plan[0, MEMORY] = n_obs, n_actions, memory
+    begin = ROWS if front.size == ITEMS - ROWS else ITEMS
+    for k in range(front.size):
+        plan[0, begin + k] = front[k]
+
+
+def front_floats(front: Front | None) -> int:
     """Floats of the weights of what stands in front of the dense layers."""
-    return sum((n_in + 1) * n_out for n_in, n_out in front.shapes)
+    return sum((n_in + 1) * n_out for n_in, n_out in front.shapes) if front else 0
 
 
-def plan_floats(plan: np.ndarray) -> int:
+@planned
+def plan_floats(plan):
     """Floats of a padded parameter block."""
     return int(plan[-1, BIASES] + plan[-1, OUT_WIDTH])
 
 
-def plan_width(plan: np.ndarray) -> int:
+@planned
+def plan_width(plan):
     """The widest padded layer, input included."""
-    return int(plan[:, [IN_WIDTH, OUT_WIDTH]].max())
+    width = 0
+    for row in range(plan.shape[0]):
+        width = max(width, plan[row, IN_WIDTH], plan[row, OUT_WIDTH])
+    return int(width)
 
 
 def pack(plan: np.ndarray, blob: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -119,19 +143,29 @@ def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
 def _places(layout: bytes) -> np.ndarray:
     """Where in the block each number of the blob stands, int64, for the plan of these bytes."""
     plan = np.frombuffer(layout, np.int64).reshape(-1, PLAN_COLUMNS)
-    block = np.arange(plan_floats(plan))
-    front = front_of(plan)
-    parts = [block[: front_floats(front)]] if front else []
-    for layer, (n_in, in_width, n_out, out_width, w, b) in enumerate(plan[:, :HALVES].tolist()):
-        if layer == plan[0, MEMORY]:
-            units, recall, wide = int(plan[0, UNITS]), int(plan[0, RECALL]), out_width // GATES
-            for begin, rows, count in ((w, in_width, n_in), (recall, wide, units), (b, 1, 1)):
-                gates = block[begin : begin + rows * out_width].reshape(rows, GATES, wide)
-                parts.append(gates[:count, :, :units].ravel())
-            continue
-        parts.append(block[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out].ravel())
-        parts.append(block[b : b + n_out])
-    return np.concatenate(parts)
+    parts = np.zeros((1 + PIECES * len(plan), 4), np.int64)
+    list_pieces(plan, front_floats(front_of(plan)), parts)
+    found = [np.arange(rows)[:, None] * width + np.arange(columns) + at for at, rows, columns, width in parts.tolist()]
+    return np.concatenate([part.ravel() for part in found])
+
+
+@planned
+def list_pieces(plan, in_front, pieces):
+    """Fill int64 zeros `[1 + PIECES rows, 4]`: where the numbers of the blob stand in the block, piece by piece in the
+    blob's order. A piece: the place of its first number, rows, columns, and how far it is from row to row.
+    """
+    pieces[0, 1], pieces[0, 2] = 1, in_front
+    for row in range(plan.shape[0]):
+        remembers = row == plan[0, MEMORY]
+        gates = GATES if remembers else 1
+        first = 1 + PIECES * row
+        pieces[first, 0], pieces[first, 1] = plan[row, WEIGHTS], gates * plan[row, N_IN]
+        if remembers:
+            pieces[first + 1, 0], pieces[first + 1, 1] = plan[0, RECALL], gates * plan[0, UNITS]
+        pieces[first + 2, 0], pieces[first + 2, 1] = plan[row, BIASES], gates
+        for k in range(first, first + PIECES):
+            pieces[k, 2] = plan[0, UNITS] if remembers else plan[row, N_OUT]
+            pieces[k, 3] = plan[row, OUT_WIDTH] // gates
 
 
 def front_of(plan: np.ndarray) -> Front | None:
@@ -140,20 +174,24 @@ def front_of(plan: np.ndarray) -> Front | None:
     return Grid(*grid) if grid[0] else Pairs(*pairs) if pairs[0] else None
 
 
-def front_units(plan: np.ndarray) -> int:
-    """Units of scratch memory that one unit of samples needs in front of the dense layers, or behind them."""
-    front = front_of(plan)
-    if isinstance(front, Grid):
-        return 2 * front.cells
-    return scratch_units(front) if isinstance(front, Pairs) else 0
+@planned
+def front_units(plan):
+    """Units of scratch memory that one unit of samples needs in front of the dense layers, or behind them: two maps of
+    a grid, traits and parts of pairs.
+    """
+    cells, things = plan[0, ROWS] * plan[0, COLUMNS], plan[0, ITEMS] + plan[0, SPACES]
+    return 2 * cells + things * (plan[0, TRAITS] + plan[0, WIDTH])
 
 
-def play_scratch(plan: np.ndarray) -> int:
+@planned
+def play_scratch(plan):
     """Floats of scratch memory that `forward_lanes` needs: two layers' outputs, and what stands in front of them."""
     units = 4 * plan_width(plan) + front_units(plan)
-    units += 2 * int(plan[0, IN_WIDTH]) if plan[0, ROWS] else 0
-    units += 2 * int(plan[0, IN_WIDTH] + plan[0, N_ACTIONS] + 1) if plan[0, ITEMS] else 0
-    return units * LANES
+    if plan[0, ROWS] + plan[0, ITEMS] > 0:
+        units += 2 * plan[0, IN_WIDTH]
+    if plan[0, ITEMS] > 0:
+        units += 2 * (plan[0, N_ACTIONS] + 1)
+    return int(units) * LANES
 
 
 @njit(nogil=True, error_model="numpy", inline="always")

@@ -1,10 +1,10 @@
 """The pairs of layers.py on vectors of 16 lanes: forward for playing and learning, and their slopes.
 
 Everything lies at addresses. `sizes`: items, numbers seen of each, spaces, numbers seen of each, traits, width.
-`weights`: those of the five layers, without padding. `obs`: f32 `[n_obs, 16]`. `memory`: `scratch_units` units, the
-traits of items and of spaces, f32 `[traits, items, 16]` and `[traits, spaces, 16]`, then their parts, `[width, items,
-16]` and `[width, spaces, 16]`; a space's part has the context in it. A pair that a mask forbids in all lanes is left
-out: in Bin Pack nine of ten are (measured).
+`weights`: those of the five layers, without padding. `obs`: f32 `[n_obs, 16]`. `memory`: `front_units` units (mlp.py),
+the traits of items and of spaces, f32 `[traits, items, 16]` and `[traits, spaces, 16]`, then their parts, `[width,
+items, 16]` and `[width, spaces, 16]`; a space's part has the context in it. A pair that a mask forbids in all lanes is
+left out: in Bin Pack nine of ten are (measured).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numba import njit
 
 from dshq_kernels.backends.generated import load_module
 from dshq_kernels.network.grid import add_to, weight
-from dshq_kernels.network.layers import Pairs
 from dshq_kernels.simd.block import input_slope_block, play_block
 from dshq_kernels.simd.vector import any_lane, compiled, fma, lane_sum, load, load_u32, select, splat, store
 
@@ -46,11 +45,6 @@ def entries() -> tuple[Any, ...]:
 def addresses() -> tuple[int, ...]:
     """Where they lie in this process."""
     return tuple(entry.address for entry in entries())
-
-
-def scratch_units(pairs: Pairs) -> int:
-    """Units of memory for the traits and parts of one unit of samples."""
-    return (pairs.items + pairs.spaces) * (pairs.traits + pairs.width)
 
 
 @njit(nogil=True, error_model="numpy", inline="always")

@@ -14,9 +14,9 @@ from dshq_kernels.network import pairs
 from dshq_kernels.network.mlp import PLAN_COLUMNS, forward_lanes
 from dshq_kernels.network.update import learn as learn_on
 from dshq_kernels.play import loops
+from dshq_kernels.play.plans import *  # noqa: F403  (they are in the same module)
+from dshq_kernels.play.plans import ONE, OPTIONS
 from dshq_kernels.play.records import FORWARD, MATCHES, ROLLOUT, UPDATE
-from dshq_kernels.run.exported import *  # noqa: F403  (a run's own functions are in the same module)
-from dshq_kernels.run.exported import ONE, OPTIONS
 
 f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32
 mean_lanes, mean_slope, judge_lanes, judge_slope = pairs.entries()  # called through the table, as a plan says

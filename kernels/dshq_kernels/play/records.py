@@ -1,6 +1,6 @@
 """What the learner's WebAssembly module takes: records of 8-byte numbers, and the module itself.
 
-The functions in exported.py say what becomes of them; a run's own are in the room `run`.
+The functions in exported.py and plans.py say what becomes of them; a run's own are in the room `run`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ MATCHES = record(
     f"{GAME} side_of kind other_kind {NETWORK} other_plan other_layers other_activation other_params n_actions greedy "
     "seed weights n_terms results lengths returned actions memories other_memories scratch"
 )
-RECORDS = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES, **RUN_RECORDS}
+OF_NETWORK = record(
+    "dense n_dense front n_front in_front memory separate n_obs n_actions length plan layers pieces floats "
+    "play_scratch learn_scratch"
+)
+OTHERS = {"plan_network": OF_NETWORK, **RUN_RECORDS}
+"""Of plans.py: function -> the record that it takes."""
+RECORDS = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES, **OTHERS}
 """Function -> the record that it takes."""
 
 
