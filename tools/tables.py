@@ -50,6 +50,7 @@ def tables_ts() -> str:
         "SWAPS": protocol.SWAPS,
         "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
+        "MOST_REPEAT": protocol.MOST_REPEAT,
         "REPLAY_FORMAT": protocol.REPLAY_FORMAT,
         "CONTROLS": labels.CONTROLS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,

@@ -107,18 +107,23 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
 
 def _check(recording: Mapping[str, Any], spec: DrillSpec) -> None:
     """Raises ValueError for numbers that no match has: they are bounds of loops, and places in arrays. So a recording
-    plays as long as it has decisions for.
+    plays as long as it has decisions for. js/match/replay_file.ts does the same.
     """
     start = recording.get("start") or {"tick": 0, "phase": 0, "rest": 0, "state": "00" * 4 * spec.words}
+
+    def count(value: Any, most: float = math.inf) -> bool:
+        return type(value) is int and 0 <= value <= most
+
     repeats = [given["ticks"] for given in recording["inputs"] if given["kind"] == "repeat"]
     moved = [given for given in recording["inputs"] if given["kind"] in ("hold", "throw")]
     most = max(MOST_REPEAT, spec.action_repeat)
     wrong = {
-        "a seed": not 0 <= recording["seed"] < 1 << 32,
-        "a pause": not 0 <= start["rest"] <= max(REST_SECONDS.values()) * spec.tick_rate + 1,
-        "a decision's length": not all(0 <= ticks <= most for ticks in (start["phase"], *repeats)),
+        "a seed": not count(recording["seed"], (1 << 32) - 1),
+        "a tick": not all(map(count, (start["tick"], recording["ticks"]))),
+        "a pause": not count(start["rest"], max(REST_SECONDS.values()) * spec.tick_rate + 1),
+        "a decision's length": not all(count(ticks, most) for ticks in (start["phase"], *repeats)),
         "a state": len(start["state"]) != 8 * spec.words,
-        "an action": not all(0 <= action < spec.n_actions for action in recording["actions"]),
+        "an action": not all(count(action, spec.n_actions - 1) for action in recording["actions"]),
         "a handle": not {given["handle"] for given in moved} <= {handle.name for handle in spec.drag},
         "a place": not all(math.isfinite(given[key]) for given in moved for key in ("x", "y", "vx", "vy")),
     }

@@ -123,6 +123,8 @@ export const REST_SECONDS = {
   "draw": 0.35
 } as const;
 
+export const MOST_REPEAT = 120 as const;
+
 export const REPLAY_FORMAT = "1" as const;
 
 export const CONTROLS = {

@@ -8,6 +8,8 @@ import type { MatchInput, Recording, StampedInput } from "../contract/protocol";
 
 const PART_ACTIONS = 60_000; // 1,000 s of a two-player drill at 30 decisions a second
 const PART_INPUTS = 20_000;
+/** Of a recording, which has two parts; what is done before one tick may come on top of a part's inputs. */
+export const [MOST_ACTIONS, MOST_INPUTS] = [2 * PART_ACTIONS, 4 * PART_INPUTS];
 
 type Start = Recording["start"];
 

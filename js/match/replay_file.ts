@@ -1,6 +1,7 @@
 /** Reads a replay that the Share menu saved. */
 import type { DrillSpec, Recording } from "../contract/protocol";
-import { REPLAY_FORMAT } from "../contract/tables";
+import { MOST_REPEAT, REPLAY_FORMAT, REST_SECONDS } from "../contract/tables";
+import { MOST_ACTIONS, MOST_INPUTS } from "./recording";
 
 const MOST_TICKS = 1000; // an action stands for 120 ticks at most, and for the rest after an episode
 
@@ -25,6 +26,10 @@ export function readReplay(text: string, name: string, spec: DrillSpec): Recordi
   if (rules_hash !== spec.rules_hash) {
     throw new Error(`${name} was recorded with other rules of the drill "${drill}". Load it where the drill has those rules.`);
   }
+  const wrong = wrongIn(found as Recording, spec);
+  if (wrong.length > 0) {
+    throw new Error(`${name} has ${wrong.join(" and ")} that no match of "${drill}" has. Choose a file that Save replay has written.`);
+  }
   return found as Recording;
 }
 
@@ -34,4 +39,30 @@ function parsed(text: string): Partial<Recording> | null {
   } catch {
     return null;
   }
+}
+
+/** What no match has of bounds of loops and places in arrays: a recording plays as long as it has decisions for. dshq_widget/env/replay.py does the same. */
+function wrongIn({ seed, start, inputs, actions, ticks }: Recording, spec: DrillSpec): string[] {
+  const given = inputs.filter((input) => typeof input === "object" && input !== null);
+  const { tick, phase, rest } = start ?? { tick: 0, phase: 0, rest: 0 };
+  const repeats = given.flatMap((input) => (input.kind === "repeat" ? [input.ticks] : []));
+  const moved = given.flatMap((input) => (input.kind === "hold" || input.kind === "throw" ? [input] : []));
+  const handles = spec.drag.map((handle) => handle.name);
+  const longest = Math.max(MOST_REPEAT, spec.action_repeat);
+  const wrong: Record<string, boolean> = {
+    "a seed": !isCount(seed, 2 ** 32 - 1),
+    "a tick": ![tick, ticks].every((value) => isCount(value)),
+    "a pause": !isCount(rest, Math.max(...Object.values(REST_SECONDS)) * spec.tick_rate + 1),
+    "a decision's length": ![phase, ...repeats].every((value) => isCount(value, longest)),
+    "an action": !actions.every((action) => isCount(action, spec.n_actions - 1)),
+    "a handle": !moved.every(({ handle }) => handles.includes(handle)),
+    "a place": !moved.every(({ x, y, vx, vy }) => [x, y, vx, vy].every(Number.isFinite)),
+    "an input": given.length < inputs.length,
+    "a length": actions.length > MOST_ACTIONS || inputs.length > MOST_INPUTS,
+  };
+  return Object.keys(wrong).filter((name) => wrong[name]);
+}
+
+function isCount(value: unknown, most = Number.MAX_SAFE_INTEGER): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most;
 }

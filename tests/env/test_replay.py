@@ -57,11 +57,20 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("what", FORGED)
-def test_a_recording_has_no_numbers_that_no_match_has(what):
-    drill = compiled("ball")
-    whole = {"rules_hash": drill.rules_hash, "seed": 1, "inputs": [], "actions": [0, 0], "ticks": 1, **FORGED[what]}
+FRACTIONS = {
+    "tick": {"ticks": 1.5},
+    "pause": {"ticks": 10**15, "start": {"tick": 0, "phase": 0, "rest": 0.5}},
+    "decision's length": {"start": {"tick": 0, "phase": 0.5, "rest": 0}},
+    "action": {"actions": [0.5, True]},
+    "seed": {"seed": 0.5},
+}
+"""A pause of half a tick never came to its end, and nobody decided any more."""
+
+
+@pytest.mark.parametrize(("what", "forged"), [*FORGED.items(), *FRACTIONS.items()])
+def test_a_recording_has_no_numbers_that_no_match_has(what, forged):
+    whole = {"rules_hash": BALL.rules_hash, "seed": 1, "inputs": [], "actions": [0, 0], "ticks": 1, **forged}
     if "start" in whole:
-        whole["start"] = {"state": "00" * 4 * drill.spec.words, **whole["start"]}
+        whole["start"] = {"state": "00" * 4 * BALL.spec.words, **whole["start"]}
     with pytest.raises(ValueError, match=f"the recording has an? {what}"):
-        replay(drill, whole)
+        replay(BALL, whole)

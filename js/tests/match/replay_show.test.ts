@@ -85,7 +85,31 @@ describe("a replay file", () => {
     expect(readReplay(JSON.stringify(old), "toy.json", spec)).toEqual(old);
     const text = readFileSync("tests/formats/0.1.0/replay.json", "utf-8");
     const { rules_hash } = JSON.parse(text) as Recording;
-    expect(readReplay(text, "replay.json", { ...spec, name: "ball", rules_hash }).seed).toBe(3);
+    const drag = ["player 0", "player 1", "ball"].map((name) => ({ ...spec.drag[0]!, name }));
+    expect(readReplay(text, "replay.json", { ...spec, name: "ball", rules_hash, drag, n_actions: 30 }).seed).toBe(3);
+  });
+
+  const start = { tick: 0, phase: 0, rest: 0, state: "" };
+  const hold = { tick: 0, kind: "hold", handle: "ball", x: 0, y: 0, vx: 0, vy: 0 };
+  const long = 2 ** 53; // the next number is the same: a loop that counts from there has no end
+  it.each<[string, object]>([
+    ["a seed", { seed: -1 }],
+    ["a tick", { start: { ...start, tick: long }, ticks: long + 2 }],
+    ["a tick", { ticks: 1.5 }],
+    ["a pause", { start: { ...start, rest: 1e15 } }],
+    ["a pause", { start: { ...start, rest: 0.5 } }],
+    ["a pause", { start: { ...start, rest: undefined } }],
+    ["a decision's length", { start: { ...start, phase: -1e15 } }],
+    ["a decision's length", { inputs: [{ tick: 0, kind: "repeat", ticks: 1e15 }] }],
+    ["a decision's length", { inputs: [{ tick: 0, kind: "repeat" }] }],
+    ["an action", { actions: [0, spec.n_actions] }],
+    ["an action", { actions: [0, "1"] }],
+    ["a handle", { inputs: [{ ...hold, handle: "moon" }] }],
+    ["a place", { inputs: [{ ...hold, vx: "fast" }] }],
+    ["an input", { inputs: [null] }],
+    ["a length", { actions: new Array(120_001).fill(0) }],
+  ])("with %s that no match has is refused before it is played (%#)", (what, change) => {
+    expect(() => read({ ticks: 1, actions: [0, 0], inputs: [], start: null, ...change })).toThrow(`toy.json has ${what} that no match of "toy" has.`);
   });
 
   it("of a newer release says so", () => {

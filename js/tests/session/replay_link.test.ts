@@ -6,7 +6,7 @@ import { opponentName, personPlays, playerNames } from "../../session/player_nam
 import { Session } from "../../session/session";
 import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
 
-const recording = { drill: "ball", rules_hash: "rules", ticks: 240, inputs: [], actions: [0, 0], start: null } as unknown as Recording;
+const recording = { drill: "ball", rules_hash: "rules", seed: 1, ticks: 240, inputs: [], actions: [0, 0], start: null } as unknown as Recording;
 const state = { tick: 0, score: [0, 0] as [number, number], version: 5, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
 
 beforeAll(installBrowser);

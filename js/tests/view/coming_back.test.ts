@@ -84,7 +84,7 @@ describe("a duel", () => {
 
 /** A saved match takes the live one's place. */
 async function beginReplay(): Promise<void> {
-  const recording = { drill: "ball", rules_hash: "rules", ticks: 240, inputs: [], actions: [0, 0], start: null };
+  const recording = { drill: "ball", rules_hash: "rules", seed: 1, ticks: 240, inputs: [], actions: [0, 0], start: null };
   const file = root.querySelector<HTMLInputElement>('[data-control="replay-file"]')!;
   Object.defineProperty(file, "files", { value: [new File([JSON.stringify(recording)], "ball.json")] });
   file.dispatchEvent(new Event("change"));
