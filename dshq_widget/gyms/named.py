@@ -11,11 +11,13 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 
+from dshq_widget.gyms.parts import parts
+from dshq_widget.gyms.reading import MOST_NUMBERS, flat_size
 from dshq_widget.policy.action_spaces import GymError
 
 PACKAGES: tuple[tuple[str, str, str], ...] = (
@@ -33,6 +35,14 @@ MOST_SIZE = 4096
 MOST_PIXELS = 64
 """The same of what is called `..._size`: MiniGrid's pixels of a cell and cells in sight, which are multiplied. A room
 of 4,096 pixels a cell takes 17 GB before anything can look at it.
+"""
+MOST_HELD = 1 << 22
+"""Numbers of an observation that a wrapper is put around, and of those that one keeps (assumed). What is larger may be
+made smaller by no wrapper: the next one may hold it whole, as `FlattenObservation` holds its bounds.
+"""
+MULTIPLYING = {"DelayObservation": MOST_HELD, "DiscretizeObservation": MOST_NUMBERS}
+"""Wrappers whose memory is the size of an observation times the largest whole number that they are given, and how much
+of it they may take: what the second one gives is as wide as that at least.
 """
 Wrap = Callable[[gym.Env], gym.Env]
 
@@ -93,7 +103,27 @@ def wrapper(text: str, gym_id: str) -> Wrap:
             "registers it"
         )
     made: type[Any] = kind
-    return lambda env: made(env, **options)
+
+    def put_around(env: gym.Env) -> gym.Env:
+        _check_room(env, name.id, options, said)
+        return made(env, **options)
+
+    return put_around
+
+
+def _check_room(env: gym.Env, name: str, options: Mapping[str, Any], said: str) -> None:
+    """Before the wrapper is there: it may make what it reads, or many of it, at once. Raises GymError."""
+    numbers = sum(flat_size(space) or 0 for _, space in parts(env.observation_space))
+    times, most = 1, MOST_HELD
+    if name in MULTIPLYING:
+        times, most = max(_sizes(options), default=1), MULTIPLYING[name]
+    if numbers * times > most:
+        env.close()
+        many = f"{numbers:,} numbers" + (f", {times:,} times" if times > 1 else "")
+        raise GymError(
+            f"{said}wanted observations of {most:,} numbers at most, got {many}, since a name may come from a file: "
+            "make them fewer before, or put the wrapper around your environment in the module that registers it"
+        )
 
 
 def _sizes(value: Any) -> Iterator[int]:

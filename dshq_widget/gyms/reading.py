@@ -131,13 +131,15 @@ def _without_texts(env: gym.Env, codes: tuple[int, ...]) -> gym.Env:
 
 def _has_numbers(space: gym.Space[Any]) -> bool:
     """Whether it flattens to a row of numbers that mean something: a Text flattens to the numbers of its letters."""
-    if isinstance(space, gym.spaces.Text):
-        return False
+    return not isinstance(space, gym.spaces.Text) and flat_size(space) is not None
+
+
+def flat_size(space: gym.Space[Any]) -> int | None:
+    """Numbers of a row of it; None where it has no fixed number."""
     try:
-        gym.spaces.flatdim(space)
+        return int(gym.spaces.flatdim(space))
     except (ValueError, NotImplementedError):
-        return False
-    return True
+        return None
 
 
 def _is_picture(space: gym.Space[Any]) -> bool:

@@ -209,6 +209,21 @@ def test_a_name_asks_for_no_row_that_fills_the_memory():
         readable(beside_a_picture)
 
 
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        ("DiscretizeObservation(bins=1000)+FlattenObservation", "1,000,000,000"),
+        ("DiscretizeObservation(bins=1000)+TimeAwareObservation", "1,000,000,000"),
+        ("DiscretizeObservation(bins=40)+FlattenObservation+DiscretizeObservation(bins=4096)", "64,000 .*4,096 times"),
+        ("DiscretizeObservation(bins=40)+FlattenObservation+DelayObservation(delay=4096)", "64,000 .*4,096 times"),
+    ],
+)
+def test_nor_does_one_in_the_middle_of_a_name(names, numbers):
+    """The wrapper after it made that row, and took 16 GB, before anything looked at what came out."""
+    with pytest.raises(GymError, match=f"at most, got {numbers}"):
+        described(f"gym:Pendulum-v1+{names}")
+
+
 @pytest.mark.parametrize("text", ["Cells(tile_size=65)", "Cells(tile_size=-4096)", "Cells(agent_view_size=801)"])
 def test_nor_for_a_picture_of_cells_that_does(text, monkeypatch):
     """MiniGrid's `RGBImgObsWrapper(tile_size=2048)` took 4.4 GB and 21 s, 4096 four times that."""
@@ -221,4 +236,5 @@ def test_nor_for_a_picture_of_cells_that_does(text, monkeypatch):
     monkeypatch.setitem(sys.modules, "minigrid", types.SimpleNamespace(wrappers=sys.modules["minigrid.wrappers"]))
     with pytest.raises(GymError, match="of a ..._size up to 64"):
         named.wrapper(text, "MiniGrid-Empty-8x8-v0")
-    assert isinstance(named.wrapper("Cells(tile_size=64)", "MiniGrid-Empty-8x8-v0")(gym.Env()), Cells)
+    env = gym.make("CartPole-v1")
+    assert isinstance(named.wrapper("Cells(tile_size=64)", "MiniGrid-Empty-8x8-v0")(env), Cells)
