@@ -10,6 +10,7 @@ import base64
 import io
 import os
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ LEAST_QUALITY, QUALITY_STEP = 35, 25
 """How far it is lowered for pictures that are too large, and by how much at a time (assumed)."""
 JPEG_BYTES = (OUTBOX_BYTES - (1 << 15)) // 4 * 3
 """A picture's bytes before they become base64; the rest of its message has 32 kB."""
+MOST_EVENTS = 256
+"""That wait for the page, the newest; each takes a hundred bytes at most."""
 
 
 @role
@@ -79,7 +82,7 @@ class Show:
         self.owed = 0.0  # steps due by the clock
         self.last = time.monotonic()
         self.tick, self.score, self.count = 0, [0.0, 0], 0
-        self.events: list[dict[str, Any]] = []
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
         self.fresh = True  # the page has not seen the current frame
         self.over = False
         self.obs: Any = None
@@ -163,8 +166,9 @@ class Show:
         image = Image.fromarray(np.ascontiguousarray(picture, np.uint8))
         state = {"tick": self.tick, "score": self.score, "version": self.version, "playing": self.playing}
         jpeg = packed(image)
-        if self.channel.send({"type": "FRAME", **state, "events": self.events, "jpeg": jpeg}):
-            self.events, self.fresh, self.ready = [], False, False
+        if self.channel.send({"type": "FRAME", **state, "events": list(self.events), "jpeg": jpeg}):
+            self.events.clear()
+            self.fresh = self.ready = False
 
     def _begin(self, seed: int | None) -> None:
         self.policy = self._newest()

@@ -2,11 +2,14 @@
 
 import base64
 import io
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dshq_widget.contract import protocol
+from dshq_widget.gyms.making import described
 from dshq_widget.gyms.show import Show
 from dshq_widget.runtime.process import OUTBOX_BYTES, Channel
 
@@ -40,3 +43,19 @@ def test_a_picture_full_of_detail_fits_into_a_message(size, shown):
 def test_a_plain_picture_is_sent_as_it_is():
     frame, _ = frame_of(np.full((900, 1600, 3), 90, np.uint8))
     assert seen(frame).size == (1600, 900) and seen(frame).getpixel((5, 5)) == (90, 90, 90)
+
+
+def test_a_page_that_takes_no_picture_for_hours_gets_the_next_one():
+    """Each new policy and each reset waited with it, and the message that had them all ended the show."""
+    channel, lines = Channel.__new__(Channel), []
+    channel._outbox, channel.dropped = SimpleNamespace(waiting=0, put=lines.append), 0
+    weights = np.zeros(protocol.blob_floats((4, 3)), np.float32)
+    job = {"environment": described("gym:CartPole-v1").spec.environment.to_json(), "made": {}, "fps": 30, "seed": 1}
+    job |= {"layers": (4, 3), "activation": "tanh", "distribution": "gaussian"}
+    show = Show(channel, job, SimpleNamespace(read=lambda count: (count + 1, count, weights)))
+    show.env.close()
+    show.env = SimpleNamespace(render=lambda: np.zeros((9, 16, 3), np.uint8))
+    for _ in range(40_000):
+        show._tell("swap")
+    show.film()
+    assert json.loads(lines[0])["events"][-1] == {"kind": "swap", "tick": 0, "side": -1, "version": show.version}
