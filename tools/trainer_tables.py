@@ -87,6 +87,7 @@ def trainer_ts() -> str:
             "most_width": checkpoint.MAX_WIDTH,
             "most_tensors": checkpoint.MAX_TENSORS,
             "most_dimensions": checkpoint.MAX_DIMENSIONS,
+            "most_updates": checkpoint.MOST_UPDATES,
             "most_pictures": layout.MOST_PICTURES,
             "large_picture": convolutions.LARGE,
         },
@@ -114,6 +115,8 @@ def trainer_ts() -> str:
         },
         "LEAGUE": {
             "capacity": league.CAPACITY,
+            "most_snapshots": league.MOST_SNAPSHOTS,
+            "most_matches": league.MOST_MATCHES,
             "recent": league.RECENT,
             "best": league.BEST,
             "most_bytes": league.MOST_BYTES,

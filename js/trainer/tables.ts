@@ -414,6 +414,7 @@ export const FILE = {
   "most_width": 65536,
   "most_tensors": 64,
   "most_dimensions": 4,
+  "most_updates": 1000000000000000,
   "most_pictures": 16,
   "large_picture": 36
 } as const;
@@ -473,6 +474,8 @@ export const FALL = {
 
 export const LEAGUE = {
   "capacity": 100,
+  "most_snapshots": 200,
+  "most_matches": 1000000000.0,
   "recent": 0.6,
   "best": 0.2,
   "most_bytes": 8388608,

@@ -289,6 +289,20 @@ def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
             League(*ball, seed=5).restore({**state, "train.league.table": table})
 
 
+def test_a_league_of_more_snapshots_than_a_run_keeps_is_refused_before_it_is_rated(ball, cheap):
+    """Ratings of 700 players took a minute that nothing interrupts, those of 4,000 hours."""
+    state = filled(ball, 3).state()
+    notes = json.loads(state["train.league.notes"].tobytes())
+    notes["snapshots"] = notes["snapshots"][:1] * 201
+    many = {
+        "train.league.notes": np.frombuffer(json.dumps(notes).encode(), np.uint8),
+        "train.league.weights": np.repeat(state["train.league.weights"][:1], 201, axis=0),
+        "train.league.table": np.zeros((2, 203, 203)),
+    }
+    with pytest.raises(CheckpointError, match="it has 201 snapshots, more than 200"):
+        League(*ball, seed=5).restore({**state, **many})
+
+
 def test_a_league_of_before_there_were_references_is_read(ball, cheap):
     """Its champion has the points that made it champion; it becomes the first reference, with new matches."""
     found = filled(ball, 5)

@@ -287,6 +287,12 @@ def test_leagues_that_do_not_fit_are_refused():
         "one too few": noted(snapshots=notes["snapshots"][1:]),
         "no settings": noted(snapshots=[{**row, "hyper": None} for row in notes["snapshots"]]),
         "no champion": noted(champion={}),
+        "half a round": noted(rounds=0.5),
+        "a version before the first": noted(snapshots=[{**row, "version": -1} for row in notes["snapshots"]]),
+        "more points than matches": noted(snapshots=[{**row, "win_rate": 2.0} for row in notes["snapshots"]]),
+        "too many snapshots": noted(snapshots=notes["snapshots"][:1] * 201)
+        | tensor("weights", [201, FLOATS])
+        | tensor("table", [2, 203, 203], "F64"),
         "not json": {"train.league.notes": {"dtype": "U8", "shape": [2], "data": [0x7B, 0xFF]}},
     }
     different = {
@@ -295,17 +301,22 @@ def test_leagues_that_do_not_fit_are_refused():
         "narrow opponents": tensor("opponents", [2, FLOATS - 1]),
         "small table": tensor("table", [2, 5, 5], "F64"),
     }
-    cases = {**unreadable, **different}
+    beaten = good["train.league.table"]
+    odd = {"points of nobody": {"train.league.table": {**beaten, "data": [-x - 1 for x in beaten["data"]]}}}
+    odd |= {"matches without end": {"train.league.table": {**beaten, "data": [1e300] * len(beaten["data"])}}}
+    cases = {**unreadable, **different, **odd}
     said = run(LEAGUE, given(7, [["save", {**good, **change}] for change in cases.values()] + [["save", {}], ["rows"]]))
     for (name, change), sentence in zip(cases.items(), said, strict=False):
         tensors = {**good, **change}
         arrays = {key: np.array(t["data"], DTYPES[t["dtype"]]).reshape(t["shape"]) for key, t in tensors.items()}
         if name != "no settings":  # Python finds out when it is asked for them
-            with pytest.raises(CheckpointError, match=r"cannot be read|belongs to a different network"):
+            with pytest.raises(CheckpointError, match=r"cannot be read|belongs to a different network|no matches give"):
                 fresh(7).restore(arrays)
         if name in unreadable:
             assert sentence.startswith("its league cannot be read ("), name
             assert sentence.endswith("); load only its weights instead"), name
-        else:
+        elif name in different:
             assert sentence == "its league belongs to a different network or has different pinned opponents", name
+        else:
+            assert sentence == "its league has results that no matches give; load only its weights instead", name
     assert said[-2:] == ["", [[], []]], "a file without a league is no mistake"

@@ -56,6 +56,8 @@ MEETINGS, LEAVERS, OPPONENTS = 0x1EA6, 0x0FF, 0xD4A3
 """Of the draws of a round's rivals, of who leaves and of the pool, beside the seed and how many there were."""
 MOST_MATCHES = 1e9
 """Of two players, in a file."""
+MOST_SNAPSHOTS = 2 * CAPACITY
+"""In a file: those that somebody plays against stay, too. Ratings take time with the third power of their number."""
 THRIFT = 24
 """Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 3 % of the
 time at 1.2 million agent steps/s (measured)."""
@@ -371,6 +373,8 @@ class League:
             notes = json.loads(state["train.league.notes"].tobytes())
             if wrong := unusable(notes):
                 raise ValueError(wrong)
+            if (count := len(notes["snapshots"])) > MOST_SNAPSHOTS:
+                raise ValueError(f"it has {count} snapshots, more than {MOST_SNAPSHOTS}")
             weights, table = state["train.league.weights"], state["train.league.table"].astype(float)
             champion, opponents = state["train.league.champion"], state["train.league.opponents"]
             reference = state.get("train.league.reference")

@@ -9,7 +9,7 @@ import type { Activation } from "../../contract/protocol";
 import { countFloats, parse, shapesOf, workOf } from "../layers";
 import { FILE, MOST_WORK } from "../tables";
 import { countConvolutionFloats } from "./convolutions";
-import { quoted, thousands } from "./format";
+import { general, quoted, thousands } from "./format";
 import { PolicyFileError, readTensors, writeTensors } from "./policy_tensors";
 import type { Tensor } from "./tensor";
 
@@ -100,6 +100,9 @@ export async function decode(content: Uint8Array): Promise<PolicyFile> {
   }
   const [first, second] = [state.adam_m, state.adam_v];
   if (String(first?.shape) !== String(second?.shape)) throw new PolicyFileError("its optimiser moments do not belong together");
+  const updates = state["train.updates"]?.data;
+  const made = updates?.length === 1 ? Number(updates[0]) : -1;
+  if (updates && !(made >= 0 && made <= FILE.most_updates)) throw new PolicyFileError("its number of updates is not a count");
   return {
     ...{ drill, rules_hash, layers, activation, weights: weights.data },
     version: countOf(metadata, "version"),
@@ -227,7 +230,20 @@ function parsed<T = Json>(text: string, what: string, kind: (value: unknown) => 
     if (!(error instanceof SyntaxError)) throw error;
   }
   if (!kind(value)) throw new PolicyFileError(`its ${what} is not valid JSON`);
+  const wrong = notFinite(value);
+  if (wrong !== null) throw new PolicyFileError(`its ${what} has a number that cannot be used: ${general(wrong)} is not finite`);
   return value as T;
+}
+
+/** A number in JSON that is beyond those of a computer, as 1e400 is; null where there is none. */
+function notFinite(value: unknown): number | null {
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    if (typeof one === "number" && !Number.isFinite(one)) return one;
+    if (typeof one === "object" && one !== null) for (const inner of Object.values(one)) waiting.push(inner);
+  }
+  return null;
 }
 
 /** JSON text; numbers that are not finite have none. */

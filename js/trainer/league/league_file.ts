@@ -3,6 +3,7 @@ import type { ConfigValue } from "../../contract/protocol";
 import { PolicyFileError } from "../files/policy_tensors";
 import type { Tensor } from "../files/tensor";
 import { tensor } from "../files/tensors";
+import { LEAGUE } from "../tables";
 import type { Champion, Reference, Reign } from "./succession";
 
 /** One earlier policy. */
@@ -27,7 +28,8 @@ export interface LeagueState {
 }
 
 const COUNTS = ["rounds", "draws", "last_updates", "last_step"] as const;
-const SNAPSHOT = ["number", "version", "step", "share", "win_rate"] as const;
+const SNAPSHOT = ["number", "version", "step"] as const;
+const SHARES = ["share", "win_rate"] as const;
 const CHAMPION = ["version", "step"] as const;
 
 export function writeState(league: LeagueState, floats: number): Record<string, Tensor> {
@@ -79,14 +81,19 @@ export function readState(state: Readonly<Record<string, Tensor>>, pinned: numbe
   if (shapes.some(([tensor, shape]) => String(tensor.shape) !== String(shape)) || String(table.shape) !== String([2, players, players])) {
     throw new PolicyFileError("its league belongs to a different network or has different pinned opponents");
   }
+  const [points, matches] = [table.data.slice(0, players ** 2), table.data.slice(players ** 2)];
+  const turned = (k: number) => matches[(k % players) * players + Math.floor(k / players)];
+  if (!matches.every((met, k) => 0 <= points[k]! && points[k]! <= met && met === turned(k) && met <= LEAGUE.most_matches)) {
+    throw new PolicyFileError("its league has results that no matches give; load only its weights instead");
+  }
   const row = (tensor: { data: Float32Array }, k: number) => tensor.data.slice(k * floats, (k + 1) * floats);
   return {
     counts,
     snapshots: snapshots.map((note, k) => ({ ...note, weights: row(weights, k) })),
     reign: { champion: { ...best, weights: champion.data }, reference: held && { ...held, weights: reference.data }, ...tests },
     opponents: Array.from({ length: opponents.shape[0]! }, (_, k) => row(opponents, k)),
-    points: table.data.slice(0, players ** 2),
-    matches: table.data.slice(players ** 2),
+    points,
+    matches,
   };
 }
 
@@ -107,13 +114,21 @@ function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
   }
   const { snapshots, champion, reference, suspicion, anew } = (notes ?? {}) as Record<string, unknown>;
   if (!Array.isArray(snapshots)) throw unreadable("it has no list of snapshots");
+  const most = LEAGUE.most_snapshots; // ratings take the third power of their number
+  if (snapshots.length > most) throw unreadable(`it has ${snapshots.length} snapshots, more than ${most}`);
   return {
-    counts: numbers(notes, COUNTS),
-    snapshots: snapshots.map((note) => ({ ...numbers(note, SNAPSHOT), hyper: hyperOf(note), fallen: note?.fallen === true })),
-    best: numbers(champion, CHAMPION),
-    held: whole ? { ...numbers(reference, CHAMPION), points: listOf(reference, "points", pinned), matches: listOf(reference, "matches", pinned) } : null,
+    counts: numbers(notes, COUNTS, isCount),
+    snapshots: snapshots.map((note) => ({
+      ...numbers(note, SNAPSHOT, isCount),
+      ...numbers(note, SHARES, isShare),
+      ...{ hyper: hyperOf(note), fallen: note?.fallen === true },
+    })),
+    best: numbers(champion, CHAMPION, isCount),
+    held: whole
+      ? { ...numbers(reference, CHAMPION, isCount), points: listOf(reference, "points", pinned), matches: listOf(reference, "matches", pinned) }
+      : null,
     tests: {
-      tests: whole ? numbers(notes, ["tests"]).tests : 0,
+      tests: whole ? numbers(notes, ["tests"], isCount).tests : 0,
       suspicion: whole ? listOf({ suspicion }, "suspicion", pinned) : [],
       anew: anew === true,
     },
@@ -130,11 +145,19 @@ function noted<T extends { weights: Float32Array }>({ weights, ...note }: T): Om
   return note;
 }
 
-function numbers<K extends string>(note: unknown, keys: readonly K[]): Record<K, number> {
+function numbers<K extends string>(note: unknown, keys: readonly K[], is: (value: unknown) => boolean): Record<K, number> {
   const values = (note ?? {}) as Record<string, unknown>;
-  const wrong = keys.find((key) => !Number.isFinite(values[key]));
-  if (wrong) throw unreadable(`${wrong} is not a number`);
+  const wrong = keys.find((key) => !is(values[key]));
+  if (wrong) throw unreadable(`${wrong} is not a ${is === isCount ? "count" : "share"}`);
   return Object.fromEntries(keys.map((key) => [key, values[key]])) as Record<K, number>;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isShare(value: unknown): boolean {
+  return Number.isFinite(value) && (value as number) >= 0 && (value as number) <= 1;
 }
 
 function hyperOf(note: { hyper?: unknown }): Snapshot["hyper"] {
