@@ -416,8 +416,10 @@ def test_a_form_that_cannot_be_read_is_no_error_of_the_league(service: Service, 
     assert status == 422 and "no whole form" in answer["error"] and "Traceback" not in caplog.text
 
 
-def test_a_length_of_thousands_of_digits_is_no_error_of_the_league(service: Service, store: Store, caplog):
-    status, answer = send(service, store.issue_token("ada"), b"", Content_Length="9" * 5000)
+@pytest.mark.parametrize("length", ["9" * 5000, "\xb2"])
+def test_a_length_of_thousands_of_digits_is_no_error_of_the_league(service: Service, store: Store, caplog, length: str):
+    """The second one is a two written small, which is a digit and no number."""
+    status, answer = send(service, store.issue_token("ada"), b"", Content_Length=length)
     assert status == 411 and "no number of bytes" in answer["error"] and "Traceback" not in caplog.text
 
 

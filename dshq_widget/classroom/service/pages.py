@@ -76,7 +76,7 @@ class Submit(Home):
             self.set_header("Retry-After", str(math.ceil(wait)))
             raise web.HTTPError(429, reason=f"Too many uploads in one minute: try again in {math.ceil(wait)} s")
         length = self.request.headers.get("Content-Length", "")
-        if not length.isdigit() or len(length) > LONGEST_LENGTH:
+        if not (length.isascii() and length.isdigit()) or len(length) > LONGEST_LENGTH:
             raise web.HTTPError(411, reason="The Content-Length header is missing, or no number of bytes")
         if int(length) > MAX_UPLOAD_BYTES:
             raise web.HTTPError(
