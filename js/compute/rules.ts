@@ -1,6 +1,6 @@
 /** The kernels of a drill's rules (dshq_kernels/backends/wgsl.py) on a device, and games that they run. */
 import type { DrillSpec } from "../contract/protocol";
-import { placesOf } from "../contract/state";
+import { countWords, placesOf } from "../contract/state";
 import { groupsOf, type Kit, type Step } from "./kit";
 
 const KINDS: GPUBufferBindingType[] = ["uniform", "storage", "storage", "storage"]; // what every kernel binds
@@ -35,7 +35,7 @@ export class Rules {
   games(keys: Uint32Array): RunningGames {
     const count = keys.length;
     const at = placesOf(this.spec.fields);
-    const words = this.spec.fields.reduce((sum, [, , length]) => sum + Math.max(1, length), 0);
+    const words = countWords(this.spec.fields);
     const begun = new Uint32Array(words * count);
     for (let game = 0; game < count; game++) {
       begun[at.rng_key! * count + game] = keys[game]!;

@@ -2,6 +2,7 @@
  * The trainer's worker. A first message START begins a run, which the others reach, and the worker ends with it; LANE_PORT makes it one of
  * the threads that play a run's games; or it has one task with a policy file.
  */
+import { countWords } from "../contract/state";
 import type { FromTrainer, ToTrainer } from "../contract/training";
 import { comparedGpu, pageGpu } from "./engines/open_gpu";
 import { decode, encode, type PolicyFile } from "./files/policy_file";
@@ -94,18 +95,12 @@ async function read({ spec, file, name }: Message<"READ">): Promise<void> {
   const { layers, algorithm, drill, state } = found;
   if (algorithm !== "ppo") throw fail(`it was trained by the algorithm ${algorithm}, and this page trains by ppo: load it in Python`);
   if (drill !== spec.name || layers[0] !== spec.n_obs || layers.at(-1) !== spec.n_actions + 1) throw fail(`it plays ${drill}, not ${spec.name}`);
-  const { version, step, activation, weights, config, metrics } = found;
-  const words = state["train.scenes"]?.data as Uint32Array | undefined;
-  const each = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
-  const scenes = Array.from({ length: (words?.length ?? 0) / each }, (_, k) => words!.slice(k * each, (k + 1) * each));
+  const { version, step, activation, weights, config } = found;
+  const [kept, each] = [state["train.scenes"], countWords(spec.fields)];
+  if (kept && (kept.dtype !== "U32" || kept.shape.length !== 2 || kept.shape[1] !== each)) throw fail(`its scenes are none of ${spec.name}`);
+  const scenes = kept ? Array.from({ length: kept.shape[0]! }, (_, k) => kept.data.slice(k * each, (k + 1) * each)) : [];
   const values = config as Parameters<typeof readSettings>[0];
+  const metrics = Object.fromEntries(Object.entries(found.metrics).filter((row): row is [string, number] => Number.isFinite(row[1])));
   const exact = found.rules_hash === spec.rules_hash;
-  post({
-    type: "FILE",
-    exact,
-    policy: { version, step, layers: [...layers], activation, weights },
-    values,
-    metrics: metrics as Record<string, number>,
-    scenes,
-  });
+  post({ type: "FILE", exact, policy: { version, step, layers: [...layers], activation, weights }, values, metrics, scenes });
 }

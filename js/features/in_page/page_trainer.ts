@@ -6,7 +6,7 @@ import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
-import { checkSetting, namesFor } from "../../session/settings_check";
+import { checkSaved, checkSetting, namesFor } from "../../session/settings_check";
 import { BEFORE } from "../../session/undoing";
 import type { Running } from "./learner_link";
 import { MetricRows } from "./metric_rows";
@@ -77,7 +77,11 @@ export class PageTrainer {
     const { code } = await this.fetch();
     const found = await ask(code, { type: "READ", spec: this.drill.spec, file: bytes, name });
     if (found.type !== "FILE") return;
-    this.adopt(found, bytes);
+    try {
+      this.adopt(found, bytes);
+    } catch (error) {
+      throw new Error(`'${name}' cannot be loaded: ${(error as Error).message}`);
+    }
     if (name === BEFORE) this.keeper.keep({ file: bytes, version: found.policy.version }); // forgetting took it from the browser, too
   }
 
@@ -311,18 +315,16 @@ export class PageTrainer {
     this.model.set("policy", { version, step, run, layers, activation, shape_hash: "", data: weights });
   }
 
+  /** Throws an Error, and changes nothing, where settings or scenes of the file are none. */
   private adopt({ exact, policy, values, metrics, scenes }: File, bytes: Uint8Array): void {
-    this.endThread();
-    this.file = exact ? { file: bytes, version: policy.version } : null;
     const { model } = this;
     const config = model.get("config");
-    const known = Object.fromEntries(
-      Object.entries(values)
-        .filter(([key]) => key in config.values && key !== "device")
-        .map(([key, value]) => [key, written(value)]),
-    );
-    model.set("config", { ...config, values: { ...config.values, ...known } });
+    const meant = Object.keys(config.schema).filter((key) => Object.hasOwn(values, key) && key !== "device");
+    const known = Object.fromEntries(meant.map((key) => [key, checkSaved(key, values[key]!, config.schema[key]!)]));
     this.scenes.restore(scenes);
+    this.endThread();
+    this.file = exact ? { file: bytes, version: policy.version } : null;
+    model.set("config", { ...config, values: { ...config.values, ...known } });
     this.sendScenes();
     this.history.replace([]);
     this.show(policy, true);
@@ -415,12 +417,4 @@ function policyIn(policy: PolicyTrait | null): TrainedPolicy | null {
   const { version, step, layers, activation, data } = policy;
   const bytes = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return { version, step, layers, activation, weights: new Float32Array(bytes.slice().buffer) };
-}
-
-/** A file's value as the trait has it: tables as the text that a person would type. */
-function written(value: Values[string]): ConfigValue {
-  if (typeof value !== "object" || Array.isArray(value)) return value;
-  return Object.entries(value)
-    .map(([name, number]) => `${name}=${number}`)
-    .join(",");
 }

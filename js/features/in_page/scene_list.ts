@@ -1,6 +1,6 @@
 /** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes.py. */
 import type { DrillSpec, SceneRow, Success } from "../../contract/protocol";
-import { placesOf } from "../../contract/state";
+import { countWords, placesOf } from "../../contract/state";
 import { type Measured, sceneKey } from "../../contract/training";
 
 const MOST_SCENES = 8;
@@ -25,10 +25,11 @@ export class SceneList {
     for (const scene of this.scenes.values()) scene.before = scene.now = null;
   }
 
-  /** These scenes instead, with what is `known` of some. */
+  /** These scenes instead, with what is `known` of some. Throws an Error of one sentence, and changes nothing, where they are none. */
   restore(scenes: readonly Uint32Array[], known: readonly SceneRow[] = []): void {
-    this.scenes.clear();
-    for (const words of scenes) this.put(words);
+    const others = new SceneList(this.spec);
+    for (const words of scenes) others.put(words);
+    this.scenes = others.scenes;
     for (const { key, before, now } of known) Object.assign(this.scenes.get(key) ?? {}, { before, now });
   }
 
@@ -51,10 +52,16 @@ export class SceneList {
   }
 
   private put(words: Uint32Array): void {
-    const size = this.spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
-    if (words.length !== size) throw new Error(`A scene of ${this.spec.name} has ${size} words, got ${words.length}.`);
+    const { fields, name: drill } = this.spec;
+    const size = countWords(fields);
+    if (words.length !== size) throw new Error(`A scene of ${drill} has ${size} words, got ${words.length}.`);
     const scene = words.slice();
-    const at = placesOf(this.spec.fields);
+    const at = placesOf(fields);
+    const numbers = new Float32Array(scene.buffer);
+    for (const [name, type, length] of fields) {
+      const held = numbers.subarray(at[name]!, at[name]! + (length || 1));
+      if (type === "f32" && !held.every(Number.isFinite)) throw new Error(`A scene's numbers must be finite, but its ${name} is not.`);
+    }
     for (const name of HEAD) scene[at[name]!] = 0;
     const key = sceneKey(scene); // equal for equal places and speeds
     if (this.scenes.has(key)) return;

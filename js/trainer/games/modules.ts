@@ -1,6 +1,6 @@
 /** The two WebAssembly modules of a trainer, on one memory: the drill's verbs, reached through the function table, and the learner's functions. */
 import type { DrillSpec } from "../../contract/protocol";
-import { placesOf } from "../../contract/state";
+import { countWords, placesOf } from "../../contract/state";
 import type { ModuleBytes } from "../../contract/training";
 import { ENTRY_INDICES } from "../ppo/plan";
 import { PAIR_ENTRIES, RECORDS, STACK_TOP } from "../tables";
@@ -46,7 +46,7 @@ export class Modules extends Kernels {
     );
     this.maskVerb = spec.masked ? names.indexOf("mask") : 0;
     this.resetVerb = drill.reset as Verb;
-    this.tileWords = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
+    this.tileWords = countWords(spec.fields);
   }
 
   /** Throws an Error of one sentence for bytes that are no such modules. */

@@ -99,6 +99,23 @@ describe("arranged scenes", () => {
     ]);
   });
 
+  it("of a file take the place of others as a whole, or not at all", () => {
+    const scenes = new SceneList(SPEC);
+    scenes.add(state(1));
+    const words = (x: number) => {
+      const one = new Uint32Array(7);
+      new Float32Array(one.buffer)[5] = x;
+      return one;
+    };
+    const many = Array.from({ length: 9 }, (_, k) => words(k));
+    expect(() => scenes.restore(many)).toThrow("The limit of 8 scenes is reached");
+    expect(() => scenes.restore([words(2), new Uint32Array(6)])).toThrow("A scene of toy has 7 words, got 6.");
+    expect(() => scenes.restore([words(2), words(Number.NaN)])).toThrow("A scene's numbers must be finite, but its x is not.");
+    expect(scenes.rows.map(({ places }) => places)).toEqual([[[1, 1]]]);
+    scenes.restore(many.slice(1));
+    expect(scenes.words).toEqual(many.slice(1));
+  });
+
   it("are at most eight, and whole", () => {
     const scenes = new SceneList(SPEC);
     for (let k = 0; k < 8; k++) scenes.add(state(k));

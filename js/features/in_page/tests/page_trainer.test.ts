@@ -2,7 +2,7 @@
 /** A page that trains by itself. Its worker is the test. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { MetricsRow } from "../../../contract/protocol";
-import type { ToTrainer } from "../../../contract/training";
+import type { FromTrainer, ToTrainer } from "../../../contract/training";
 import { History } from "../../../session/history";
 import { BEFORE } from "../../../session/undoing";
 import { config, FakeModel, spec } from "../../../tests/harness/fakes";
@@ -257,4 +257,35 @@ test("what Undo brings back after Forget everything is in the browser again at o
   (await begin()).says({ type: "STOPPED", version: 31, file: Uint8Array.of(1) });
   await later();
   expect(await versions()).toEqual([31]);
+});
+
+test("a file whose settings or scenes are none is refused in a sentence, and the run that is there goes on", async () => {
+  const thread = await begin();
+  const before = [model.get("config"), model.get("policy")];
+  const scenes = Array.from({ length: 9 }, (_, k) => Uint32Array.of(k));
+  const broken: [Partial<Extract<FromTrainer, { type: "FILE" }>>, string][] = [
+    [{ values: { epochs: 1e9 } }, "epochs must be a whole number from 1 to 100, got 1000000000."],
+    [{ values: { learning_rate: "<b>" } }, "learning_rate must be a number from 0 to 1 1/step, got <b>."],
+    [{ values: { epochs: null as never } }, "epochs must be a whole number from 1 to 100, got nothing."],
+    [{ values: { opponents: { self: 5 } } }, "opponents must be shares that add to 1, like self=.75,random=.25, got self=5."],
+    [{ scenes }, "A scene of ball has 0 words, got 1."],
+  ];
+  for (const [change, why] of broken) {
+    const loading = expect(trainer.load(Uint8Array.of(7), "gift.dshq")).rejects.toThrow(`'gift.dshq' cannot be loaded: ${why}`);
+    await later();
+    hears("READ").says({ type: "FILE", exact: true, policy: policy(7), values: {}, metrics: {}, scenes: [], ...change });
+    await loading;
+  }
+  expect([thread.ended, model.get("status"), model.get("config"), model.get("policy")]).toEqual([false, "training", ...before]);
+});
+
+test("a file of the kernel's loads with opponents that a page does not have, and without settings that mean nothing here", async () => {
+  const loading = trainer.load(Uint8Array.of(7), "gift.dshq");
+  await later();
+  const values = { opponents: { self: 0.5, bronze: 0.5 }, hidden_sizes: [32], joint: true, __proto__: { epochs: 3 } };
+  hears("READ").says({ type: "FILE", exact: true, policy: policy(7), values, metrics: {}, scenes: [] });
+  await loading;
+  const { epochs } = config.values;
+  expect(model.get("config").values).toMatchObject({ opponents: "self=0.5,bronze=0.5", hidden_sizes: [32], epochs });
+  expect(model.get("config").values).not.toHaveProperty("joint");
 });
