@@ -4,11 +4,12 @@ import type { MetricsRow } from "../../contract/protocol";
 const GAP = 16; // CSS pixels between charts
 const HEAD = 26; // of a chart's title
 
-/** All rows and all metrics that any of them has; a cell is empty where a row lacks one (RFC 4180). */
+/** All rows and all metrics that any of them has; a cell is empty where a row lacks one (RFC 4180). A spreadsheet takes no name for a formula. */
 export function csvOf(rows: readonly MetricsRow[]): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const plain = (text: string) => text.replace(/(^|[;\t\r\n])(?=[ "]*[=+@\-\t\r\n\uff1d\uff0b\uff0d\uff20])/g, "$1'");
   const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = [keys.map(quoted), ...rows.map((row) => keys.map((key) => String(row[key] ?? "")))];
+  const lines = [keys.map((key) => quoted(plain(key))), ...rows.map((row) => keys.map((key) => String(row[key] ?? "")))];
   return lines.map((cells) => `${cells.join(",")}\r\n`).join("");
 }
 

@@ -38,7 +38,7 @@ export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_D
 
   const head = "from dshq_widget import DrillWidget\n\n";
   if (show.seed === Number(now.seed ?? 0)) return `${head}${made}\n`;
-  return `${head}w = ${made}\nw.reset(seed=${show.seed})\nw\n`;
+  return `${head}w = ${made}\nw.reset(seed=${Number(show.seed)})\nw\n`;
 }
 
 /** Arguments for what differs from `base`; the algorithm's own settings are one argument, a dict. */
@@ -63,10 +63,10 @@ function call(parts: string[]): string {
   return line.length <= WIDTH ? line : `DrillWidget(\n${parts.map((part) => `    ${part},\n`).join("")})`;
 }
 
-/** A setting in Python: sizes are a tuple, shares and weights a dict; both may have been typed as text. */
+/** A setting in Python: sizes are a tuple, shares and weights a dict; both may have been typed as text, or come from a file. */
 function written(value: ConfigValue, kind: string): string {
   if (kind === "sizes") {
-    const sizes = items(value);
+    const sizes = items(value, /[,x]/).map(Number);
     return sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(", ")})`;
   }
   if (kind === "shares" || kind === "weights") {
@@ -76,9 +76,9 @@ function written(value: ConfigValue, kind: string): string {
   return literal(value);
 }
 
-function items(value: ConfigValue): string[] {
+function items(value: ConfigValue, between: string | RegExp = ","): string[] {
   return String(value)
-    .split(",")
+    .split(between)
     .map((item) => item.trim())
     .filter(Boolean);
 }

@@ -282,5 +282,7 @@ describe("curves to take away", () => {
     ] as Record<string, number>[];
     expect(csvOf(rows)).toBe('agent_steps,loss_value,"a,""b"""\r\n100,0.25,\r\n200,,1\r\n');
     expect(csvOf([])).toBe("\r\n");
+    const formula = [{ '=HYPERLINK("x")': -1, "a;@b": 2 }];
+    expect(csvOf(formula), "of a file's metrics").toBe(`"'=HYPERLINK(""x"")",a;'@b\r\n-1,2\r\n`);
   });
 });

@@ -187,6 +187,15 @@ describe("Copy as Python", () => {
 
   it("lets no name from outside become code", () => expect(code({ drill: 'x"); import os; (' })).toBe("DrillWidget(drill)"));
 
+  it("lets no setting of a file or a page become code", () => {
+    const evil = '64); import os; ("';
+    const sizes = { ...config, values: { ...config.values, hidden_sizes: [evil] as never, opponents: `${evil}=${evil}`, learning_rate: evil as never } };
+    const texts = code({ config: sizes, show: { ...SHOW_DEFAULTS, seed: evil as never } }).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+    expect(texts).toContain("hidden_sizes=(NaN,)");
+    expect(texts).not.toContain("import");
+    expect(code({ drafts: { hidden_sizes: "32x16" } })).toBe('DrillWidget("ball", hidden_sizes=(32, 16))');
+  });
+
   it("writes to the clipboard, or shows the code selected where there is none", async () => {
     const kept: string[] = [];
     vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: async (text: string) => kept.push(text) } });
