@@ -13,9 +13,11 @@ import pytest
 import safetensors.numpy
 
 from dshq_widget import drills
-from dshq_widget.contract import protocol
-from dshq_widget.policy import checkpoint
+from dshq_widget.contract import protocol, settings
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.shown_settings import shown_settings
 from tests.harness.typescript import run
 
 READ = """
@@ -247,7 +249,7 @@ def environment(**changed: Any) -> bytes:
     return said(environment=json.dumps({**GYM, "pixels": [], **changed}))
 
 
-def not_finite(name: str, value: float) -> bytes:
+def with_number(name: str, value: float) -> bytes:
     """A tensor of one number, put behind the others."""
     found = sample()
     tensors = {"weights": found.weights, **found.state, name: np.array([value], np.float64)}
@@ -319,8 +321,8 @@ def hostile() -> dict[str, bytes]:
         "no weights": remade(lambda header, _: header.update({"train.weights": header.pop("weights")})),
         "one moment": remade(lambda header, _: header.update({"train.m": header.pop("adam_m")})),
         "uneven moments": entry("adam_v", shape=[1, 84]),
-        "nan": not_finite("train.zzz", np.nan),
-        "inf": not_finite("train.zzz", -np.inf),
+        "nan": with_number("train.zzz", np.nan),
+        "inf": with_number("train.zzz", -np.inf),
         "algorithm": said(algorithm="PPO!"),
         "algorithm's end": said(algorithm="ppo\n"),
         "no algorithm": said(algorithm=None),
@@ -337,6 +339,10 @@ def hostile() -> dict[str, bytes]:
         "two kinds of pictures": environment(pixels=[1, 6, 6], pictures=[[1, 6, 6]]),
         "pictures without weights": environment(pictures=[[1, 6, 6]]),
         "environment": said(environment="1"),
+        "an infinite setting": said(config='{"gamma": 1e400}'),
+        "an infinite metric deep down": said(metrics='{"a": [1, {"b": [-1e400]}]}'),
+        "updates before the first": with_number("train.updates", -1.0),
+        "too many updates": with_number("train.updates", 1e300),
     }
     for key in ("drill", "rules_hash", "activation", "shape_hash", "layers", "version", "seed", "config", "metrics"):
         files[f"no {key}"] = said(**{key: None})
@@ -405,3 +411,31 @@ def test_a_description_of_actions_that_is_damaged():
 def test_a_count_beyond_the_pages_numbers():
     (page,) = read([said(step=str((1 << 53) + 1))])
     assert page == {"error": "its step is 9007199254740993, more than a page can count"}
+
+
+SETTINGS = """
+import { checkSaved } from "./js/session/settings_check";
+
+export const main = ([schema, ...files]: any[]) =>
+  files.map((values) => Object.fromEntries(Object.keys(schema).filter((key) => key in values)
+    .map((key) => [key, checkSaved(key, values[key], schema[key])])));
+"""
+
+
+def test_the_page_takes_the_settings_of_files_of_every_release_and_of_every_drill():
+    ball = compile_drill(drills.get("ball")).spec
+    schema = {key: entry for key, entry in shown_settings(ball, "ppo")["schema"].items() if key != "device"}
+    formats = Path(__file__).parents[1] / "formats"
+    kept = [json.loads(path.read_text())["run"]["file"] for path in sorted(formats.rglob("kept.json"))]
+    files = [checkpoint.decode(base64.b64decode(content)) for content in kept]
+    files += [checkpoint.load(path) for path in sorted(formats.rglob("*.dshq"))]
+    files += [checkpoint.load(f"ball:{rung}") for rung in ladder.rungs("ball")]
+    values = [file.config for file in files]
+    values += [settings.of_drill(compile_drill(drill).spec).to_json() for drill in drills.drills.values()]
+    assert len(kept) >= 3 and len(values) > 15
+    for given, taken in zip(values, run(SETTINGS, [schema, *values]), strict=True):
+        assert taken.keys() == given.keys() & schema.keys()
+        tables = {key for key, entry in schema.items() if entry["kind"] in ("shares", "weights")}
+        assert {key: value for key, value in taken.items() if key not in tables} == {
+            key: value for key, value in json.loads(json.dumps(given)).items() if key in taken.keys() - tables
+        }

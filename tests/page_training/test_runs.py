@@ -2,6 +2,8 @@
 
 import base64
 import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,3 +194,22 @@ def test_numbers_that_are_not_finite_are_reported_and_mended():
     drill = dataclasses.replace(drill, spec=dataclasses.replace(drill.spec, terms=terms))
     with pytest.raises(AssertionError, match="training failed: it reverted to the last good weights 5 times in a row"):
         page(drill, config, 40)
+
+
+FORMATS = Path(__file__).parents[1] / "formats"
+
+
+@pytest.mark.parametrize("path", sorted(FORMATS.rglob("kept.json")), ids=lambda path: path.parent.name)
+def test_a_run_that_a_browser_kept_for_a_page_of_any_release_goes_on(path: Path):
+    """Where the drill has other rules by now it is not offered; its weights are a policy all the same."""
+    kept = json.loads(path.read_text())
+    content = base64.b64decode(kept["run"]["file"])
+    saved = checkpoint.decode(content)
+    drill = compile_drill(get(saved.drill))
+    config = settings.TrainConfig.from_values({k: v for k, v in saved.config.items() if k in settings.FIELDS})
+    found, file = page(drill, config, 2, content)
+    again = checkpoint.decode(file)
+    assert (again.version, again.config["seed"]) == (saved.version + 2, saved.config["seed"])
+    if saved.rules_hash == drill.rules_hash:
+        assert "WARNING" not in found["kinds"], "nothing of it was left out"
+    assert len(again.state["train.league.weights"]) >= len(saved.state["train.league.weights"])
