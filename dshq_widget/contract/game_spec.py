@@ -171,6 +171,8 @@ class DrillSpec(GameSpec):
     """That a person may click."""
     shades: Mapping[str, int] = field(default_factory=dict)
     """Paint -> its shade in frames of four."""
+    pointed: tuple[str, ...] = ()
+    """Paints whose boxes have a nose in frames of four."""
     legend: Mapping[str, str] = field(default_factory=dict)
     """Paint -> what it shows."""
     hint: str = ""

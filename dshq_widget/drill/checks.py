@@ -88,6 +88,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy", kind="ball"),)'),
     "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
     "shades": (_table(_is_number), "a dict, paint: 0 to 3", '{"floor": 1}'),
+    "pointed": (_each(str), "a tuple of texts", '("player0", "player1")'),
     "legend": (_table(lambda v: isinstance(v, str)), "a dict, paint: what it shows", '{"clay": "ore"}'),
     "hint": (lambda v: isinstance(v, str), "a text", '"Watch the blue one."'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
@@ -276,6 +277,9 @@ def _check_paints(drill: Any) -> None:
             raise DeclarationError(
                 f"shades gives {colour!r} {shade!r}; expected a name of the palette and 0, 1, 2 or 3", "shades", colour
             )
+    for colour in drill.pointed:
+        if colour not in drill.palette:
+            raise DeclarationError(f"pointed names {colour!r}; expected a name of the palette", "pointed", colour)
     for colour in drill.legend:
         if colour not in drill.palette:
             raise DeclarationError(f"legend names {colour!r}; expected a name of the palette", "legend", colour)

@@ -215,6 +215,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         show_speed=drill.show_speed,
         palette=tuple(drill.palette),
         shades=dict(drill.shades),
+        pointed=tuple(drill.pointed),
         legend=dict(drill.legend),
         hint=drill.hint,
         tags=tuple(drill.tags),

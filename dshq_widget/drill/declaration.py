@@ -44,6 +44,8 @@ class Drill:
     show_speed      the speed at which the page begins to show it, one of 0.25, 0.5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
+    pointed         paints whose boxes look ahead, along their own angle: a frame of four shades gives them a nose,
+                    because 72 x 80 pixels show no eyes
     legend          paint of the palette -> what it shows, where that is not plain to see
     hint            a sentence or two on what to look at, for who sees the game for the first time
     tags            texts; `tag` in `scene` writes their indices
@@ -80,6 +82,7 @@ class Drill:
     show_speed: ClassVar[float] = 1.0
     palette: ClassVar[tuple[str, ...]] = ()
     shades: ClassVar[Mapping[str, int]] = {}
+    pointed: ClassVar[tuple[str, ...]] = ()
     legend: ClassVar[Mapping[str, str]] = {}
     hint: ClassVar[str] = ""
     tags: ClassVar[tuple[str, ...]] = ()

@@ -58,6 +58,7 @@ class Approach(Drill):
     time_limit = TIME_LIMIT
     world = (-4.2, -3.2, 4.2, 3.2)
     palette = PALETTE
+    pointed = ("player0",)
     legend = {"player0": "player", "ball": "ball"}
     hint = "Untrained it runs anywhere. Press Train, and within seconds it turns to the ball first and then runs."
     target = 0.98

@@ -137,6 +137,7 @@ class Ball(Drill):
     mirrored = True
     scene_max = 96
     palette = PALETTE
+    pointed = ("player0", "player1")
     # measured: against earlier policies, too, players learn sooner and wait for one another less (docs/LOG.md)
     training = {"opponents": {"self": 0.5, "pool": 0.25, "chaser": 0.125, "random": 0.125}}
 

@@ -109,6 +109,8 @@ export interface DrillSpec extends GameSpec {
   cells: Cells | null;
   /** Paint -> its shade in frames of four. */
   shades: Record<string, number>;
+  /** Paints whose boxes have a nose in frames of four. */
+  pointed: string[];
   /** Paint -> what it shows. */
   legend: Record<string, string>;
   /** What to look at, for who sees the game for the first time. */

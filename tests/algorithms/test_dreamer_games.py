@@ -21,12 +21,19 @@ from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.approach import Approach
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 from tests.harness.frames import frames as seen
 from tests.harness.games.small_drill import drill_with
+
+
+class Unmarked(Approach):
+    """Approach as its frames were: nothing but the eyes says where the player looks."""
+
+    pointed = ()
 
 
 def actor(drill="bandit", games=16, capacity=512, seed=0, **how) -> Actor:
@@ -181,6 +188,14 @@ class TestFingerprint:
         assert warnings == [
             f"the replay begins empty, since it was made with other values of: {changed}, and the games begin anew"
         ]
+
+    def test_frames_without_a_nose_are_not_learned_from(self):
+        warnings: list[str] = []
+        one, two = actor(Unmarked), actor("approach")
+        one.step(one.random)
+        DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(saved(one))
+        assert two.ring.total == 0 and "other values of: noses in frames" in warnings[0]
+        assert "noses in frames" not in actor("bandit").games.made_with(), "other drills' files stay as they are"
 
     def test_a_file_of_an_earlier_release_leaves_it_empty(self):
         warnings: list[str] = []

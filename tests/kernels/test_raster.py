@@ -15,7 +15,8 @@ from tests.harness.simulator import simulated
 
 CIRCLE, BOX, LINE, RING, TAG = range(5)
 PIXELS = np.array([0, 2, 4, 6], np.uint8)
-TONES = np.array([0, 1, 2, 3, raster.CLEAR], np.uint8)
+TONES = np.array([0, 1, 2, 3, raster.CLEAR, 2 | raster.NOSED], np.uint8)
+NOSED = 5
 WORLD = -4, -3.6, 4, 3.6
 
 IN_THE_SIMULATOR = """
@@ -91,7 +92,11 @@ def everywhere(shapes: np.ndarray, frame: np.ndarray) -> np.ndarray:
         if kind == CIRCLE:
             hit = away <= wide(a) * wide(a)
         elif kind == BOX:
-            hit = (np.abs(dx * c + dy * s) <= wide(a)) & (np.abs(dy * c - dx * s) <= wide(b))
+            along, across = dx * c + dy * s, np.abs(dy * c - dx * s)
+            hit = (np.abs(along) <= wide(a)) & (across <= wide(b))
+            if int(colour) == NOSED:
+                reach, breadth = wide(a) * np.float32(raster.REACH), wide(wide(b) * np.float32(raster.BREADTH))
+                hit |= (along >= 0) & (along <= reach) & (across <= breadth)
         elif kind == LINE:
             ax, ay, share = a - x, b - y, np.zeros_like(away)
             if ax * ax + ay * ay > 0:
@@ -103,7 +108,7 @@ def everywhere(shapes: np.ndarray, frame: np.ndarray) -> np.ndarray:
             inner = inner if inner > 0 else 0 * one
             hit = (away >= inner * inner) & (away <= outer * outer) & (kind == RING and c >= 0.5)
         if TONES[int(colour)] != raster.CLEAR and alpha >= 0.5:
-            found[hit] = TONES[int(colour)]
+            found[hit] = TONES[int(colour)] & 3
     return found
 
 
@@ -153,6 +158,40 @@ def test_what_comes_later_covers_and_what_is_thin_is_still_seen():
         assert not drawn(unseen).any()
 
 
+def test_a_box_of_a_pointed_paint_has_a_nose_where_it_looks():
+    angle = 2.3
+    c, s = np.cos(angle), np.sin(angle)
+
+    def in_box(x, y):
+        along, across = (x - 0.53) * c + (y + 0.72) * s, np.abs((y + 0.72) * c - (x - 0.53) * s)
+        return ((np.abs(along) <= 0.61) & (across <= 0.47)) | ((along >= 0) & (along <= 2.135) & (across <= 0.235))
+
+    one = 0.53, -0.72, 0.61, 0.47, c, s
+    found = drawn(shape(BOX, NOSED, *one))
+    assert np.array_equal(found == 2, naive(in_box)) and set(np.unique(found)) == {0, 2}
+    assert (drawn(shape(CIRCLE, NOSED, 0, 0, 1)) == drawn(shape(CIRCLE, 2, 0, 0, 1))).all(), "only boxes look ahead"
+    thin = drawn(shape(BOX, NOSED, 0.02, 0.02, 0.5, 0.01, 1, 0))
+    assert (thin == 2).sum() == 23, "a nose is a pixel wide at least"
+    assert (drawn(shape(BOX, NOSED, *one), shape(CIRCLE, 3, 0.53 + 1.8 * c, -0.72 + 1.8 * s, 0.4)) == 3).sum() > 40
+
+
+@pytest.mark.parametrize(("name", "shade"), [("approach", raster.OWN), ("ball", raster.OWN), ("ball", raster.WALL)])
+def test_a_frame_says_where_a_player_looks(name, shade):
+    """Of sixteen headings no two look alike, wherever the player stands, the ball away from it."""
+    drill = compile_drill(drills[name])
+    tiles = drill.game().new(1, 0)
+    side, angles = int(shade == raster.WALL), np.arange(16) * np.pi / 8
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        tiles["ball_px"], tiles["ball_py"] = 3.8, 2.8
+        tiles["p_px"], tiles["p_py"] = -3.7, -2.8
+        tiles["p_px"][0, side], tiles["p_py"][0, side] = rng.uniform(-2.5, 2.5), rng.uniform(-2.0, 2.0)
+        tiles["p_cos"][0, side], tiles["p_sin"][0, side] = np.cos(angles), np.sin(angles)
+        seen = np.array([unpacked(frame[0]) for frame in frames(drill, tiles)]) == shade
+        apart = (seen[:, None] != seen[None]).sum((2, 3))
+        assert (apart[~np.eye(16, dtype=bool)] >= 16).all(), apart
+
+
 def test_the_world_is_whole_and_in_the_middle_whatever_its_shape():
     for world in ((0, 0, 10, 2), (0, 0, 2, 10), (-1, -1, 1, 1)):
         middle = (world[0] + world[2]) / 2, (world[1] + world[3]) / 2
@@ -177,7 +216,7 @@ NUMBERS = st.one_of(
 
 @st.composite
 def shapes_of_any_kind(draw: st.DrawFn) -> list[float]:
-    kind, colour = draw(st.tuples(st.integers(0, 4), st.integers(0, 4)))
+    kind, colour = draw(st.tuples(st.integers(0, 4), st.integers(0, 5)))
     values = [draw(NUMBERS) for _ in range(6)]
     if kind == BOX and draw(st.booleans()):
         angle = draw(st.floats(-4, 4))
@@ -208,11 +247,14 @@ def test_no_covered_pixel_of_an_ordinary_shape_is_left_out():
         angle, size = rng.uniform(0, 7), rng.uniform(0, 2, 3)
         rest = {BOX: [*size[:2], np.cos(angle), np.sin(angle)], LINE: [*rng.uniform(-5, 5, 2), size[2] / 4]}
         kind = int(rng.integers(4))
-        one = np.array([shape(kind, 3, *rng.uniform(-5, 5, 2), *rest.get(kind, [*size[:2], 1.0]))], np.float32)
+        colour, place = int(rng.choice([3, NOSED])), rng.uniform(-5, 5, 2)
+        one = np.array([shape(kind, colour, *place, *rest.get(kind, [*size[:2], 1.0]))], np.float32)
         assert np.array_equal(unpacked(packed(one, frame)), everywhere(one, frame)), one
 
 
-@pytest.mark.parametrize("names", [["chase"], pytest.param(["ball", "sumo", "chase"], marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize(
+    "names", [["approach"], pytest.param(["ball", "sumo", "chase"], marks=pytest.mark.slow)], ids=len
+)
 def test_the_gpus_frames_are_the_cpus_in_the_simulator(names):
     assert simulated(IN_THE_SIMULATOR, *names).split() == names
 
@@ -230,7 +272,7 @@ def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path)
     collect()
     places, kinds = (
         rng.uniform(-4, 4, (2 * raster_cuda.CHUNK + 1, 2)),
-        rng.integers(0, 4, (2 * raster_cuda.CHUNK + 1, 2)),
+        rng.integers(0, [4, 6], (2 * raster_cuda.CHUNK + 1, 2)),
     )
     scenes.append([shape(*kind, *place, 0.3, 0.2, 1.0) for kind, place in zip(kinds, places, strict=True)])
     counts = np.array([len(scene) for scene in scenes], np.int32)

@@ -121,6 +121,8 @@ def test_outside_the_subset_names_the_line_and_the_mend(tmp_path, tick, found, m
         ({"keys": {"KeyA": ("z", "d")}}, "not an action; the choices are 'a'"),
         ({"world": (0, 1)}, "world: expected four numbers"),
         ({"tick_rate": 0}, "tick_rate: expected a whole number above 0"),
+        ({"palette": ("floor",), "pointed": ("player0",)}, "pointed names 'player0'; expected a name of the palette"),
+        ({"pointed": "player0"}, r"pointed: expected a tuple of texts, .*got 'player0'"),
         ({"show_speed": 3}, r"show_speed: expected one of 0\.25, .* 32, got 3"),
         ({"cells": (2, 1)}, r"cells: expected Cells, .*got \(2, 1\)"),
         ({"cells": Cells(0, 1, 0, 0, 1, "a")}, "cells: columns and rows are whole numbers above 0"),

@@ -72,6 +72,10 @@ class RulesSpec(PlayedSpec, Protocol):
     def shades(self) -> Mapping[str, int]: ...
 
     @property
+    def pointed(self) -> Sequence[str]:
+        """Paints whose boxes have a nose in frames of four shades."""
+
+    @property
     def scene_max(self) -> int:
         """Shapes, at most."""
 

@@ -2,7 +2,8 @@
 
 A pixel has the shade of the last shape that covers its centre. Shapes thinner than a pixel are drawn a pixel wide;
 corners are square, text is left out, and a ring is whole or, below half, not there. Each kind's fields: see
-docs/architecture.md, "Scene".
+docs/architecture.md, "Scene". A box of a paint that the drill declares as `pointed` has a nose in its own shade, so
+that one frame shows where it looks; its eyes are left out.
 
 What is the same for all pixels of a shape, its *stencil*, is worked out once, and so are the rows and columns that it
 may cover: only there pixels are tested.
@@ -35,7 +36,18 @@ SHADES = {
     **dict.fromkeys(("ball", "target"), BALL),
 }
 """Shades by palette name, as side 0 sees them; all other colours are invisible."""
-CIRCLE, BOX, LINE, RING = range(4)
+EYES = "heading", "ink"
+"""Paints that are left out where noses say where a player looks: dark pixels would cut a nose off."""
+NOSED = 4
+"""Added to the shade of a paint whose boxes have a nose."""
+REACH, BREADTH = 3.5, 0.5
+"""How far from the middle of its box a nose ends, in half lengths, and how wide it is, in breadths. That of a player of
+the Ball Drill is 7 pixels long and 3 wide, before a body of 6 x 6 (measured: docs/LOG.md).
+"""
+CIRCLE, BOX, LINE, RING, POINTED = range(5)
+"""Kinds of stencils: those of shapes, and a box with a nose."""
+STENCIL = 10
+"""Numbers of a stencil."""
 f32, i32, u8, u32 = np.float32, np.int32, np.uint8, np.uint32
 NOWHERE, EVERYWHERE = (i32(HEIGHT), i32(-1), i32(WIDTH), i32(-1)), (i32(0), i32(HEIGHT - 1), i32(0), i32(WIDTH - 1))
 """First and last row, first and last column."""
@@ -44,8 +56,10 @@ FAR, INFINITE = f32(1 << 16), f32(np.inf)
 
 
 def shades(spec: RulesSpec) -> NDArray[Any]:
-    """u8 `[len(palette)]`: the shade of each colour."""
+    """u8 `[len(palette)]`: the shade of each colour, more by `NOSED` where its boxes have a nose."""
     known = {**SHADES, **spec.shades}
+    if spec.pointed:
+        known |= dict.fromkeys(EYES, CLEAR) | {name: known[name] | NOSED for name in spec.pointed if name in known}
     return np.array([known.get(name, CLEAR) for name in spec.palette], u8)
 
 
@@ -70,7 +84,7 @@ def smaller(a, b):
 
 @register_jitable
 def tone_of(kind, colour, part, alpha, tones):
-    """The shade of a shape, `CLEAR` where it covers nothing."""
+    """The shade of a shape, `NOSED` included, `CLEAR` where it covers nothing."""
     drawn = kind >= CIRCLE and kind <= RING and (kind != RING or part >= f32(0.5))
     if drawn and alpha >= f32(0.5) and colour >= f32(0.0) and colour < f32(len(tones)):
         return i32(tones[u32(colour)])
@@ -105,6 +119,14 @@ def shading(
         return abs(lengthwise) <= stencil[6] and abs(across) <= stencil[7]
 
     @register_jitable
+    def in_pointed(stencil, dx, dy):
+        c, s = stencil[4], stencil[5]
+        lengthwise = add(multiply(dx, c), multiply(dy, s))
+        across = abs(subtract(multiply(dy, c), multiply(dx, s)))
+        box = abs(lengthwise) <= stencil[6] and across <= stencil[7]
+        return box or (lengthwise >= f32(0.0) and lengthwise <= stencil[8] and across <= stencil[9])
+
+    @register_jitable
     def on_line(stencil, dx, dy):
         along_x, along_y, length = stencil[4], stencil[5], stencil[6]
         share = divide(add(multiply(dx, along_x), multiply(dy, along_y)), length)
@@ -123,6 +145,7 @@ def shading(
         return bits
 
     four_in_round, four_in_box, four_on_line = of_four(in_round), of_four(in_box), of_four(on_line)
+    four_in_pointed = of_four(in_pointed)
 
     @register_jitable
     def covered(stencil, xs, y):
@@ -132,6 +155,8 @@ def shading(
             return four_on_line(stencil, xs, dy)
         if stencil[0] == BOX:
             return four_in_box(stencil, xs, dy)
+        if stencil[0] == POINTED:
+            return four_in_pointed(stencil, xs, dy)
         return four_in_round(stencil, xs, dy)
 
     @register_jitable
@@ -148,7 +173,8 @@ def shading(
 
     @register_jitable
     def prepare(shape, first, tones, frame, stencil):
-        """What is the same for every pixel, into f32 `[8]`: kind, shade, x, y and four numbers of the kind's test.
+        """What is the same for every pixel, into f32 `[STENCIL]`: kind, shade, x, y and the numbers of the kind's test,
+        six at most.
 
         Returns the first and last row and the first and last column of pixels that the shape may cover: none where it
         cannot be seen, all where its numbers are not finite, or so large that rounding could be off by half a pixel.
@@ -160,13 +186,19 @@ def shading(
         tone = tone_of(kind, colour, c, alpha, tones)
         if tone == CLEAR or (tone == GROUND and first):
             return NOWHERE
+        nosed, tone = tone >= NOSED, tone & i32(NOSED - 1)
         if kind == BOX:
-            a, b = larger(a, half), larger(b, half)
+            a, b, ahead = larger(a, half), larger(b, half), f32(0.0)
             stencil[4], stencil[5], stencil[6], stencil[7] = c, s, a, b
+            if nosed:
+                kind = f32(POINTED)
+                stencil[8], stencil[9] = multiply(a, f32(REACH)), larger(multiply(b, f32(BREADTH)), half)
+                ahead = (stencil[8] - a) * f32(0.5)
             size = squares(c, s)
             more = f32(1.02) if size > f32(0.99) and size < f32(1.01) else INFINITE
-            wide, high = (a * abs(c) + b * abs(s)) * more, (a * abs(s) + b * abs(c)) * more
-            x0, x1, y0, y1 = x - wide, x + wide, y - high, y + high
+            far_x, far_y, long = x + ahead * c, y + ahead * s, a + ahead
+            wide, high = (long * abs(c) + b * abs(s)) * more, (long * abs(s) + b * abs(c)) * more
+            x0, x1, y0, y1 = far_x - wide, far_x + wide, far_y - high, far_y + high
         elif kind == LINE:
             width, along_x, along_y = larger(c, half), subtract(a, x), subtract(b, y)
             length = squares(along_x, along_y)
@@ -207,7 +239,7 @@ _prepare, _covered, _centres = shading(operator.add, operator.sub, operator.mul,
 def draw(shapes, tones, frame, out):
     """Shapes f32 `[count, 12]` into u8 `[72, 20]`, one over the other; `tones` of `shades`, `frame` of `view`."""
     out[:] = 0
-    stencil = np.empty(8, f32)
+    stencil = np.empty(STENCIL, f32)
     for k in range(len(shapes)):
         top, bottom, left, right = _prepare(shapes[k], k == 0, tones, frame, stencil)
         for row in range(top, bottom + 1):

@@ -7,7 +7,7 @@ from typing import Any
 from numba import cuda
 
 from dshq_kernels.backends import threads
-from dshq_kernels.play.raster import HEIGHT, f32, i32, shading, u8, u32
+from dshq_kernels.play.raster import HEIGHT, STENCIL, f32, i32, shading, u8, u32
 
 WORDS = 3
 CHUNK = 32 * WORDS
@@ -29,7 +29,7 @@ def draw_all(shapes, counts, tones, frame, out):
     it for the tiles in whose rows and in whose columns it may lie. Then every thread goes through the shapes of its
     tile until its four pixels are covered.
     """
-    stencils = cuda.shared.array((CHUNK, 8), f32)
+    stencils = cuda.shared.array((CHUNK, STENCIL), f32)
     noted = cuda.shared.array((WORDS, 8), u32)  # a bit for each shape: three times 8 rows, five times 16 columns
     i, j, strip = u32(cuda.threadIdx.x), u32(cuda.threadIdx.y), u32(cuda.threadIdx.z)
     game, top, me = u32(cuda.blockIdx.x), i32(BAND * cuda.blockIdx.y), u32(i + 4 * (j + BAND * strip))
