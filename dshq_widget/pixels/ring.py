@@ -3,7 +3,8 @@
 A row holds what *arrives* with its frame: the reward and the end that the step before brought, whether an episode
 begins here, and the action that is taken here. A game that ended gets a row with its last frame, and the next row is
 the first of its next episode (`is_first`, reward 0), so that all games move in lock-step. Training reads the action
-before by shifting.
+before by shifting. A ring may also keep what the policy remembered after each frame, so that a sequence need not begin
+with an empty memory.
 
 The games' renderer writes into `obs_slot()`, which is a part of the ring itself: no frame is copied. On a GPU nothing
 here waits for the device; what may be read is a matter of the host's counters and `commits.CommitManager`.
@@ -11,6 +12,7 @@ here waits for the device; what may be read is a matter of the host's counters a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -30,12 +32,24 @@ FIELDS: dict[str, torch.dtype] = {
 """`continues` is 0 where an episode was terminated, else 1, time-outs included; `episode_id` rises by 1 at each
 `is_first`.
 """
+UNKNOWN = 255
+"""Of z: nobody remembered anything at that step."""
 
 
 class ReplayRing:
-    """`obs` u8 `[capacity, num_envs, 1, 72, 20]`, the others `[capacity, num_envs]`; their addresses never change."""
+    """`obs` u8 `[capacity, num_envs, 1, 72, 20]`, the others `[capacity, num_envs]`; their addresses never change.
 
-    def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cpu"):
+    With `memory`, the lengths of h and z, `remembered` has h f16 `[capacity, num_envs, deter]` and z u8
+    `[capacity, num_envs, stoch]`, indices of classes; else it is empty.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        num_envs: int,
+        device: str | torch.device = "cpu",
+        memory: tuple[int, int] | None = None,
+    ):
         """Raises ValueError for sizes below 2 and 1, and torch's own error where the memory does not suffice."""
         if capacity < 2 or num_envs < 1:
             raise ValueError(
@@ -46,6 +60,11 @@ class ReplayRing:
         rows = {name: _aligned((capacity, num_envs), dtype, self.device) for name, dtype in FIELDS.items()}
         self.action, self.reward, self.is_first, self.continues, self.episode_id = rows.values()
         self.rows = rows
+        self.remembered: dict[str, Tensor] = {}
+        if memory is not None:
+            for name, length, dtype in zip("hz", memory, (torch.float16, torch.uint8), strict=True):
+                self.remembered[name] = _aligned((capacity, num_envs, length), dtype, self.device)
+            self.remembered["z"].fill_(UNKNOWN)
         self.total = 0
         """Steps that were ever pushed."""
 
@@ -63,6 +82,26 @@ class ReplayRing:
         if not self.first_t <= t <= self.total:
             raise IndexError(f"step {t} is not in the ring: it holds {self.first_t} to {self.total}")
         return self.obs[t % self.capacity]
+
+    def remember(self, memory: tuple[Tensor, Tensor] | None) -> None:
+        """What is remembered after the frames of the next step, before it is pushed: h `[num_envs, deter]` and z u8
+        `[num_envs, stoch]`; None: nothing. A ring that keeps no memory forgets it.
+        """
+        if not self.remembered:
+            return
+        slot = self.total % self.capacity
+        if memory is None:
+            self.remembered["z"][slot].fill_(UNKNOWN)
+        else:
+            for row, value in zip(self.remembered.values(), memory, strict=True):
+                row[slot].copy_(value)
+
+    def refresh(self, batch: Mapping[str, Tensor], memory: tuple[Tensor, Tensor]) -> None:
+        """What a newer model remembers after each step of a `batch` that was sampled here, `[length, batch, ...]`. The
+        actor must not have gone on in between.
+        """
+        for row, value in zip(self.remembered.values(), memory, strict=True):
+            row[batch["row"], batch["game"]] = value.to(row.dtype)
 
     def push_step(
         self,
@@ -91,7 +130,9 @@ class ReplayRing:
         self, batch: int, length: int, generator: torch.Generator, committed_t: int | None = None, margin: int = 0
     ) -> dict[str, Tensor] | None:
         """`batch` windows of `length` steps, games and beginnings uniform: `[length, batch, ...]` of every field and of
-        `obs`. None while there are too few steps.
+        `obs`. None while there are too few steps. A ring with a memory adds the step before each window,
+        `[batch, ...]`: `h`, `z` and the `action_before`; and, for `refresh`, `row` `[length, batch]` and `game`
+        `[batch]`.
 
         The last `margin` steps up to `committed_t` (by default all that were pushed) are left out, and so are the
         oldest `margin`, which the actor may overwrite while they are read. Windows may cross episodes. Raises
@@ -104,13 +145,18 @@ class ReplayRing:
                 f"got {batch}, {length}, {margin} and {newest} of {self.total}"
             )
         full = self.total >= self.capacity
-        first, last = self.first_t + margin * full, newest - margin - length + 1
+        first, last = self.first_t + margin * full + bool(self.remembered), newest - margin - length + 1
         if last < first:
             return None
         start = torch.randint(first, last + 1, (batch,), generator=generator, device=self.device)
         game = torch.randint(self.num_envs, (batch,), generator=generator, device=self.device)
         step = (start + torch.arange(length, device=self.device)[:, None]) % self.capacity
-        return {"obs": self.obs[step, game], **{name: row[step, game] for name, row in self.rows.items()}}
+        found = {"obs": self.obs[step, game], **{name: row[step, game] for name, row in self.rows.items()}}
+        if self.remembered:
+            before = (start - 1) % self.capacity
+            found |= {name: row[before, game] for name, row in self.remembered.items()}
+            found |= {"action_before": self.action[before, game], "row": step, "game": game}
+        return found
 
     def check_invariants(self) -> None:
         """Raises ValueError at the first step that breaks what the fields promise; reads from the device."""
@@ -135,10 +181,16 @@ class ReplayRing:
 class ReplayRingCUDA(ReplayRing):
     """The same on a GPU."""
 
-    def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cuda"):
+    def __init__(
+        self,
+        capacity: int,
+        num_envs: int,
+        device: str | torch.device = "cuda",
+        memory: tuple[int, int] | None = None,
+    ):
         if torch.device(device).type != "cuda" or not torch.cuda.is_available():
             raise ValueError(f"expected a CUDA device that torch can use, got {str(device)!r}: use ReplayRing instead")
-        super().__init__(capacity, num_envs, device)
+        super().__init__(capacity, num_envs, device, memory)
 
 
 def _aligned(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Any:

@@ -1,5 +1,6 @@
 """Dreamer on a device, or a stand-in: the processor's bits, streams that never race, no wait in the hot path."""
 
+import dataclasses
 import json
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.device_actor import DeviceActor, make_actor, own_device
 from dshq_widget.algorithms.dreamer.device_games import DeviceFrameGames
 from dshq_widget.algorithms.dreamer.evaluator import by_policy
+from dshq_widget.algorithms.dreamer.learner import DreamerLearner
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.algorithms.dreamer.source import DreamerGames
@@ -25,7 +27,7 @@ from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.hot_path import HostWaits, hot_path
-from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.pixels.ring import UNKNOWN, ReplayRing
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
@@ -201,6 +203,46 @@ class TestTurns:
         assert other[0].state()["train.dreamer.counts"].tolist() == state["train.dreamer.counts"].tolist()
         assert learn(*other, 3) == learn(*one, 3)
 
+    @pytest.mark.parametrize("device", PLACES)
+    def test_a_ring_remembers_and_is_kept_up_to_date(self, device):
+        settings = dataclasses.replace(SMALL, context="stored", prefill=32)
+        made = on_device if device == "cuda" else on_processor
+        actor = made("bandit", *(("cuda",) if device == "cuda" else ()), rows=64, memory=settings.memory)
+        source, dreamer = dreaming(actor, settings)
+        learner, ring = DreamerLearner(dreamer, 1, print, actor.ring), actor.ring
+        assert source.next(None, None, 0) is None and ring.total == 16
+        assert (ring.remembered["z"][:2] == UNKNOWN).all(), "random play remembers nothing"
+        h, z = source.player.memory()
+        assert torch.equal(ring.remembered["h"][15], h.half()) and torch.equal(ring.remembered["z"][15], z)
+        batch = source.next(None, None, 0)
+        while batch is None:
+            batch = source.next(None, None, 0)
+        before = {name: row.clone() for name, row in ring.remembered.items()}
+        assert learner.update(batch, SimpleNamespace(rate=1.0))
+        row, game = batch.samples["row"], batch.samples["game"]
+        renewed = torch.zeros_like(before["z"][..., 0], dtype=torch.bool)
+        renewed[row, game] = True
+        assert torch.equal((ring.remembered["h"] != before["h"]).any(-1), renewed)
+
+    def test_a_run_with_a_memory_continues_exactly(self):
+        settings = dataclasses.replace(SMALL, context="stored")
+        one, other = (
+            dreaming(on_processor("bandit", rows=64, stride=2, margin=2, memory=settings.memory), settings)
+            for _ in range(2)
+        )
+
+        def learned(source: DreamerGames, dreamer: Dreamer, updates: int) -> list[dict[str, float]]:
+            learner, found = DreamerLearner(dreamer, 1, print, source.actor.ring), []
+            while len(found) < updates:
+                if (batch := source.next(None, None, 0)) is not None:
+                    found.append(learner.update(batch, SimpleNamespace(rate=1.0)))
+            return found
+
+        learned(*one, 4)
+        other[0].restore(one[0].state())
+        other[1].restore(one[1].state())
+        assert learned(*other, 3) == learned(*one, 3)
+
     def test_random_numbers_of_another_kind_of_device_leave_the_seed(self):
         """A GPU's generator has 16 bytes, a processor's has 5,056."""
         source, dreamer = dreaming(on_device("bandit", rows=SMALL.rows))
@@ -266,7 +308,7 @@ class TestStreams:
 
     def test_a_gpus_actor_has_a_stream_events_and_strides(self, monkeypatch):
         """What `make_actor` puts together, with a ring and games of the processor."""
-        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device: ReplayRing(rows, n))
+        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device, memory: ReplayRing(rows, n))
         made = lambda drill, n, device, seed, **how: DeviceFrameGames(drill, n, torch.device("cpu"), seed, **how)  # noqa: E731
         monkeypatch.setattr(device_actor, "DeviceFrameGames", made)
         with Streams() as streams:
@@ -415,7 +457,7 @@ class TestRun:
     def test_a_run_plays_learns_saves_and_goes_on_elsewhere(self, monkeypatch, tmp_path):
         """`--device cuda` in the learner's own loop; "cpu:0" stands in for the GPU. The file continues on a CPU."""
         monkeypatch.setattr(run, "own_device", lambda wanted: {"cuda": "cpu:0"}[wanted])
-        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device: ReplayRing(rows, n))
+        monkeypatch.setattr(device_actor, "ReplayRingCUDA", lambda rows, n, device, memory: ReplayRing(rows, n))
         monkeypatch.setattr(torch.cuda, "Stream", lambda: None)
         made = []
         monkeypatch.setattr(run, "make_actor", lambda *given, **how: made.append(make_actor(*given, **how)) or made[-1])

@@ -10,12 +10,13 @@ from dshq_widget.algorithms.dreamer.model import behaviour, layers, places, size
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
-from dshq_widget.algorithms.dreamer.model.rssm import RSSM
+from dshq_widget.algorithms.dreamer.model.rssm import RSSM, Context
 from dshq_widget.algorithms.dreamer.model.sizes import Size
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel, shade_weights
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.pixels import packing
+from dshq_widget.pixels.ring import UNKNOWN
 
 TINY = Size(deter=6, stoch=2, classes=3, hidden=5, units=8, depth=2, predictors=1, behaviour=1)
 ACTIONS = 3
@@ -198,6 +199,26 @@ class TestRSSM:
         first[0] = True
         one, other = (rssm.observe(embedded, actions, flags, uniform).latent for flags in (none, first))
         assert torch.equal(one, other)
+
+    def test_a_window_goes_on_from_what_was_remembered_before_it(self):
+        rssm, uniform = self.rssm(), torch.rand(6, 2, 2, 3, generator=rng(3))
+        embedded, actions = torch.randn(6, 2, 7, generator=rng(1)), torch.randn(6, 2, ACTIONS, generator=rng(2))
+        none = torch.zeros(6, 2, dtype=torch.bool)
+        whole = rssm.observe(embedded, actions, none, uniform)
+        known = torch.tensor([True, False])
+        context = Context(known, whole.h[2].detach(), whole.z[2].detach())
+        rest = embedded[3:], actions[3:], none[3:], uniform[3:]
+        found, anew = rssm.observe(*rest, context), rssm.observe(*rest)
+        assert torch.equal(found.latent[:, 0], whole.latent[3:, 0]) and torch.equal(
+            found.latent[:, 1], anew.latent[:, 1]
+        )
+        first = none[3:].clone()
+        first[0] = True
+        again = rssm.observe(rest[0], rest[1], first, rest[3], context)
+        assert torch.equal(again.latent, anew.latent), "where an episode begins nothing before it counts"
+        h, z = whole.memory
+        assert z.dtype == torch.uint8 and torch.equal(dist.one_hot(z.long(), 3).flatten(-2), whole.z.detach().round())
+        assert torch.equal(h, whole.h)
 
 
 class TestWorldModel:
@@ -388,6 +409,29 @@ class TestAgent:
         one.learn(given)
         assert not torch.equal(one.optimisers["model"].weights, other.optimisers["model"].weights)
 
+    def test_what_was_remembered_before_a_batch_is_read(self):
+        """Half as a first step of an episode: there, and where nothing is known, it does not matter."""
+        size, given = sizes.SIZES["pico"], batch()
+        given["is_first"][0] = torch.tensor([False, False, True, True])
+        kept = {"h": torch.randn(4, size.deter, generator=rng(5)).half(), "action_before": torch.tensor([0, 1, 2, 0])}
+        kept["z"] = torch.randint(0, size.classes, (4, size.stoch), generator=rng(6), dtype=torch.uint8)
+        kept["z"][1] = kept["z"][3] = UNKNOWN
+        uniform = torch.rand(6, 4, size.stoch, size.classes, generator=rng(7))
+        model = self.dreamer().model
+        (_, with_it), (_, without) = (model.losses(rows, uniform) for rows in (given | kept, given))
+        assert [torch.equal(with_it.h[0, k], without.h[0, k]) for k in range(4)] == [False, True, True, True]
+        context = model.context(given | kept)
+        assert context is not None and context.z.sum(-1).tolist() == [size.stoch] * 4
+        h = model.rssm.step(context.h, context.z, dist.one_hot(kept["action_before"], ACTIONS))
+        assert torch.allclose(with_it.h[0, 0], h[0])
+
+    def test_a_player_tells_the_ring_what_it_remembers(self):
+        dreamer = self.dreamer()
+        player = Player(dreamer, 4, rng(3))
+        player(batch()["obs"][0], torch.ones(4, dtype=torch.bool))
+        h, z = player.memory()
+        assert torch.equal(h, player.h) and torch.equal(dist.one_hot(z.long(), 16).flatten(-2), player.z.round())
+
     def test_what_is_not_finite_is_skipped(self):
         dreamer, given = self.dreamer(), batch()
         dreamer.learn(given)
@@ -428,6 +472,10 @@ class TestAgent:
         (
             {"ring": 384, "sequence": 4, "games": 16, "commit_stride": 4, "margin": 8},
             "ring must hold a sequence of 4 steps.*400 frames of 16 games, got 384",
+        ),
+        (
+            {"ring": 464, "sequence": 4, "games": 16, "context": "stored"},
+            "ring must hold a sequence of 4 steps.*480 frames of 16 games, got 464",
         ),
         ({"size": "giant"}, "size must be one of pico, nano, 1m, torch, 12m"),
         ({"games": 12}, "multiple of 8"),

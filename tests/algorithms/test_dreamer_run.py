@@ -11,7 +11,7 @@ import pytest
 
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.cli import main
-from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.pixels.ring import UNKNOWN, ReplayRing
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
@@ -153,9 +153,26 @@ class TestFiles:
         assert replay_file.unpack(state, other) and other.total == 21 and (other.obs == ring.obs).all()
         assert all((row == other.rows[name]).all() for name, row in ring.rows.items())
         assert not replay_file.unpack(state, ReplayRing(17, 8))
+        assert not [name for name in state if name.endswith((".h", ".z"))]
         broken = state | {"train.dreamer.ring.shape": np.array([9, 16, 8])}
         with pytest.raises(ValueError, match="other frames than the 72 that it names"):
             replay_file.unpack(broken, other)
+
+    def test_a_memory_comes_back_whole_or_is_unknown(self):
+        ring = ReplayRing(16, 8, memory=(4, 2))
+        ring.remembered["h"].normal_()
+        ring.remembered["z"].random_(0, 9)
+        ring.total = 12
+        state = replay_file.packed(ring)
+        assert {state[replay_file.PREFIX + name].dtype for name in "hz"} == {np.dtype(np.uint8)}
+        other = ReplayRing(16, 8, memory=(4, 2))
+        assert replay_file.unpack(state, other)
+        assert all((row[:12] == other.remembered[name][:12]).all() for name, row in ring.remembered.items())
+        for without in (ReplayRing(16, 8), ReplayRing(16, 8, memory=(4, 3))):
+            without.total = 12
+            assert replay_file.unpack(replay_file.packed(without), other), "the frames are there all the same"
+            assert (other.remembered["z"] == UNKNOWN).all()
+        assert replay_file.unpack(state, ReplayRing(16, 8))
 
 
 @pytest.mark.parametrize(

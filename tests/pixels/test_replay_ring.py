@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks import unpackers as unpacking
 from dshq_widget.pixels import packing, transfer_guard, unpackers
 from dshq_widget.pixels.commits import CommitManager
-from dshq_widget.pixels.ring import ReplayRing, ReplayRingCUDA
+from dshq_widget.pixels.ring import UNKNOWN, ReplayRing, ReplayRingCUDA
 from tests.harness.counts import times
 from tests.harness.scripts import printed
 from tests.harness.simulator import simulated
@@ -96,6 +96,28 @@ def test_windows_hold_whole_steps_in_order_and_no_forbidden_ones(capacity, steps
     assert (found["obs"].flatten(2) == (step % 251)[..., None]).all(), "the frame belongs to its step"
     assert (found["reward"][found["is_first"]] == 0).all()
     assert found["is_first"].dtype == torch.bool and set(found["continues"].unique().tolist()) <= {0.0, 1.0}
+
+
+def test_a_memory_is_that_of_the_step_before_a_window():
+    ring = ReplayRing(16, 3, memory=(5, 2))
+    for t in range(40):
+        number = 10 * t + torch.arange(3)
+        ring.remember((number[:, None].expand(-1, 5) / 8, number[:, None].expand(-1, 2) % 200) if t % 4 else None)
+        push(ring)
+    found = ring.sample_sequences(256, 4, torch.Generator().manual_seed(1), margin=2)
+    before, game = found["action"][0] // 100 - 1, found["game"]
+    assert before.min() == 40 - 16 + 1 + 2, "the oldest step but the margin is read for its memory only"
+    assert (found["action_before"] == 100 * before + game).all() and (found["row"] == found["action"] // 100 % 16).all()
+    known = found["z"][:, 0] != UNKNOWN
+    assert (known == (before % 4 > 0)).all() and (found["h"][known] == ((10 * before + game) / 8)[known][:, None]).all()
+    assert (found["z"][known] == ((10 * before + game) % 200)[known][:, None]).all()
+    ring.refresh(found, (torch.full((4, 256, 5), 7.0), torch.full((4, 256, 2), 1, dtype=torch.uint8)))
+    renewed = torch.zeros(16, 3, dtype=torch.bool)
+    renewed[found["row"], game] = True
+    assert renewed.any() and not renewed.all() and ((ring.remembered["h"] == 7).all(-1) == renewed).all()
+    plain = ReplayRing(16, 3)
+    plain.remember((torch.zeros(3, 5), torch.zeros(3, 2)))
+    assert not plain.remembered, "a ring that keeps no memory forgets it"
 
 
 def test_the_same_generator_samples_the_same_and_every_window_comes_up():

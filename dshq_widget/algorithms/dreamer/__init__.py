@@ -70,7 +70,8 @@ def floats(spec: GameSpec, settings: DreamerSettings) -> int:
 def memory(spec: GameSpec, config: TrainConfig, settings: DreamerSettings) -> float:
     """See `Algorithm.memory`."""
     update = update_floats(SIZES[settings.size], settings.batch * settings.sequence, settings.starts, settings.horizon)
-    return FRAME_BYTES * settings.ring + 4 * 4 * floats(spec, settings) + 4 * update
+    deter, stoch = settings.memory or (0, 0)
+    return (FRAME_BYTES + 2 * deter + stoch) * settings.ring + 4 * 4 * floats(spec, settings) + 4 * update
 
 
 def evaluate(

@@ -20,6 +20,8 @@ from dshq_widget.pixels.ring import ReplayRing
 
 Choose = Callable[[Tensor, Tensor], Tensor]
 """Frames u8 `[n, 1, 72, 20]` and is_first bool `[n]` -> actions, whole numbers `[n]`."""
+Memory = Callable[[], tuple[Tensor, Tensor]]
+"""-> h f32 `[n, deter]` and z u8 `[n, stoch]`, after the frames (model/agent.py, `Player.memory`)."""
 
 DRAWS = "train.dreamer.draws"
 
@@ -51,12 +53,15 @@ class Actor:
         """Any action, each as likely."""
         return torch.from_numpy(self.rng.integers(0, self.games.n_actions, self.games.n))
 
-    def step(self, choose: Choose) -> Any:
-        """One row: draw, choose, write, commit, decide. Returns the games' stats, for `on_host`."""
+    def step(self, choose: Choose, memory: Memory | None = None) -> Any:
+        """One row: draw, choose, write, commit, decide. Returns the games' stats, for `on_host`. `memory` tells what
+        `choose` remembers afterwards, for a ring that keeps it.
+        """
         slot, games = self.ring.obs_slot(), self.games
         games.draw(slot.numpy())
         reward, is_first, continues, episode = (torch.from_numpy(row) for row in astuple(games.arrival))
         action = choose(slot, is_first)
+        self.ring.remember(memory() if memory and self.ring.remembered else None)
         t = self.ring.push_step(action.to(torch.int32), reward, is_first, continues, episode)
         self.commits.mark_written(t)
         return games.step(action.numpy())

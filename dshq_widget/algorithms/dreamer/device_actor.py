@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_widget.algorithms.dreamer.actor import Actor, Choose, check_fit
+from dshq_widget.algorithms.dreamer.actor import Actor, Choose, Memory, check_fit
 from dshq_widget.algorithms.dreamer.device_games import DeviceFrameGames
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE
@@ -64,13 +64,14 @@ class DeviceActor(Actor):
         n_actions, n = self.games.n_actions, self.games.n
         return torch.randint(n_actions, (n,), generator=self.chance, device=frames.device)
 
-    def step(self, choose: Choose) -> Tensor:
+    def step(self, choose: Choose, memory: Memory | None = None) -> Tensor:
         """One row, put on the actor's stream. Returns the games' stats f64, on the device."""
         games, ring = self.games, self.ring
         with nullcontext() if self.stream is None else torch.cuda.stream(self.stream):
             slot, arrival = ring.obs_slot(), games.arrival
             games.draw(slot)
             action = choose(slot, arrival.is_first)
+            ring.remember(memory() if memory and ring.remembered else None)
             t = ring.push_step(
                 action.to(torch.int32), arrival.reward, arrival.is_first, arrival.continues, arrival.episode_id
             )
@@ -101,16 +102,17 @@ def make_actor(
     seed: int,
     stride: int = STRIDE,
     margin: int = STRIDE,
+    memory: tuple[int, int] | None = None,
     **how: Any,
 ) -> Actor:
-    """An actor of `n` games with an empty ring of `rows` steps on "cpu" or "cuda"; `how` are keywords of `FrameGames`.
-    Raises ValueError and RuntimeError as the games and the ring do.
+    """An actor of `n` games with an empty ring of `rows` steps on "cpu" or "cuda"; `memory` is that of the ring, `how`
+    are keywords of `FrameGames`. Raises ValueError and RuntimeError as the games and the ring do.
     """
     commits = CommitManager(stride, margin, device)
     if device == "cpu":
-        return Actor(FrameGames(drill, n, seed, **how), ReplayRing(rows, n), seed, commits)
+        return Actor(FrameGames(drill, n, seed, **how), ReplayRing(rows, n, memory=memory), seed, commits)
     games = DeviceFrameGames(drill, n, torch.device(device), seed, **how)
-    ring = ReplayRingCUDA(rows, n, device)
+    ring = ReplayRingCUDA(rows, n, device, memory)
     ring.assert_alignment()
     return DeviceActor(games, ring, seed, commits, torch.cuda.Stream())
 

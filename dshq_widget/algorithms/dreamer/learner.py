@@ -12,6 +12,7 @@ from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.run import Companion, Run
+from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy.checkpoint import MAX_FILE_BYTES
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -25,8 +26,9 @@ class DreamerLearner(Learner):
     acts on latents (docs/explain/dreamer.md). Its weights are in the run's files, and published by `DreamerReport`.
     """
 
-    def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None]) -> None:
-        self.dreamer, self._floats, self._warn = dreamer, floats, warn
+    def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None], ring: ReplayRing) -> None:
+        """Sequences come from `ring`; if that keeps a memory, it is kept up to date."""
+        self.dreamer, self._floats, self._warn, self._ring = dreamer, floats, warn, ring
         self.restored = False
 
     @property
@@ -38,7 +40,9 @@ class DreamerLearner(Learner):
         return self.dreamer
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
-        return self.dreamer.learn(experience.samples, progress.rate)
+        samples, ring = experience.samples, self._ring
+        remember = (lambda states: ring.refresh(samples, states.memory)) if ring.remembered else None
+        return self.dreamer.learn(samples, progress.rate, remember)
 
     def schedule(self, progress: Progress) -> dict[str, float]:
         return {"learning_rate": self.dreamer.settings.learning_rate * progress.rate}

@@ -10,16 +10,19 @@ import torch
 from numpy.typing import NDArray
 
 from dshq_widget.learning.compressed import compress, decompress
-from dshq_widget.pixels.ring import FIELDS, ReplayRing
+from dshq_widget.pixels.ring import FIELDS, UNKNOWN, ReplayRing
 
 PREFIX = "train.dreamer.ring."
 
 
 def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
-    """What the ring holds: frames compressed u8 `[bytes]`, each field `[slots, games]`, and the count of steps."""
+    """What the ring holds: frames compressed u8 `[bytes]`, each field `[slots, games]`, the count of steps, and the
+    memory u8 `[slots, games, bytes]` of a ring that keeps one.
+    """
     slots = min(ring.total, ring.capacity)
     rows = {name: row[:slots].cpu().numpy().copy() for name, row in ring.rows.items()}
     rows["is_first"] = rows["is_first"].view(np.uint8)
+    rows |= {name: row[:slots].view(torch.uint8).cpu().numpy().copy() for name, row in ring.remembered.items()}
     shape = np.array([ring.total, ring.capacity, ring.num_envs], np.int64)
     return {
         PREFIX + "obs": compress(ring.obs[:slots].cpu().numpy()),
@@ -30,7 +33,8 @@ def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
 
 def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing) -> bool:
     """Fill the ring with what `packed` returned; False, and nothing changes, where its shape is another one. Raises
-    ValueError for frames that are not as many as the file says.
+    ValueError for frames that are not as many as the file says. A memory that the file does not have, or has in another
+    shape, is unknown.
     """
     total, capacity, games = (int(n) for n in state[PREFIX + "shape"])
     if (capacity, games) != (ring.capacity, ring.num_envs):
@@ -42,5 +46,16 @@ def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing) -> bool:
     ring.obs[:slots].copy_(torch.from_numpy(np.frombuffer(frames, np.uint8).copy()).view(ring.obs[:slots].shape))
     for name, dtype in FIELDS.items():
         ring.rows[name][:slots].copy_(torch.from_numpy(np.array(state[PREFIX + name])).to(dtype))
+    if ring.remembered:
+        _remember(state, ring, slots)
     ring.total = total
     return True
+
+
+def _remember(state: Mapping[str, NDArray[Any]], ring: ReplayRing, slots: int) -> None:
+    rows = [(row[:slots].view(torch.uint8), state.get(PREFIX + name)) for name, row in ring.remembered.items()]
+    ring.remembered["z"].fill_(UNKNOWN)
+    if all(found is not None and found.dtype == np.uint8 and found.shape == row.shape for row, found in rows):
+        for row, found in rows:
+            row.copy_(torch.from_numpy(np.array(found)))
+        ring.remembered["h"].nan_to_num_()

@@ -48,6 +48,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         config.seed,
         settings.commit_stride,
         settings.margin,
+        settings.memory,
         repeat=settings.repeat,
         reward_scale=settings.reward_scale,
         opponent=settings.opponent,
@@ -60,7 +61,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     chance = torch.Generator(device).manual_seed(seeds.apart(config.seed, seeds.ACTIONS))
     player = Player(dreamer, settings.games, chance)
     source = DreamerGames(actor, player, settings, config.seed, say)
-    learner = DreamerLearner(dreamer, spec.floats, say)
+    learner = DreamerLearner(dreamer, spec.floats, say, actor.ring)
     acting = WeightSlots.attach(blocks["weights"], offset=job["acting"]) if job.get("acting") else None
     training = Run(
         channel,

@@ -63,7 +63,8 @@ class DreamerGames(SimpleSource):
         """One row: random play until the prefill is there."""
         settings, actor = self.settings, self.actor
         random = actor.ring.total * settings.games < settings.prefill
-        self._stats.append(actor.step(actor.random if random else self.player))
+        choice = (actor.random, None) if random else (self.player, self.player.memory)
+        self._stats.append(actor.step(*choice))
         self.played += settings.games
         self.due += 0.0 if random else settings.ratio * settings.games
 

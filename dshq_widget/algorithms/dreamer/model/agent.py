@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 
 import torch
@@ -55,10 +55,12 @@ class Dreamer:
         self.chance = torch.Generator(self.device).manual_seed(seeds.apart(seed, seeds.LATENTS))
         self.skipped = 0
 
-    def learn(self, batch: Mapping[str, Tensor], rate: float = 1.0) -> dict[str, float]:
-        """One update of everything from sequences `[T, B]` (pixels/ring.py); `rate` is a factor of the learning rates.
-        Returns metrics by the flat names of contract/metrics.py; none, and nothing changes, where a gradient is not
-        finite.
+    def learn(
+        self, batch: Mapping[str, Tensor], rate: float = 1.0, remember: Callable[[States], None] | None = None
+    ) -> dict[str, float]:
+        """One update of everything from sequences `[T, B]` (pixels/ring.py); `rate` is a factor of the learning rates;
+        `remember` is told the states that were found. Returns metrics by the flat names of contract/metrics.py; none,
+        and nothing changes, where a gradient is not finite.
         """
         settings, before = self.settings, self.scale.spread
         found, states = self.model_gradients(batch)
@@ -76,6 +78,8 @@ class Dreamer:
             own = settings.learning_rate if name == "model" else settings.behaviour_learning_rate
             each.step(own * rate, settings.max_grad_norm, norms[name])
         self.slow_weights.lerp_(self.optimisers["critic"].weights, behaviour.SLOW_RATE)
+        if remember is not None:
+            remember(states)
         return {name: numbers[name] for name in found} | {"grad_norm": numbers["norm model"]}
 
     def model_gradients(self, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], States]:
@@ -228,6 +232,11 @@ class Player:
     def latent(self) -> Tensor:
         """f32 `[n, latent]` of the last frames."""
         return torch.cat([self.z, self.h], -1)
+
+    def memory(self) -> tuple[Tensor, Tensor]:
+        """What it remembers of its games, as the replay ring keeps it: h, and z as classes u8 `[n, stoch]`."""
+        size = self.dreamer.model.size
+        return self.h, self.z.unflatten(-1, (size.stoch, size.classes)).argmax(-1).to(torch.uint8)
 
     @torch.no_grad()
     def __call__(self, frames: Tensor, is_first: Tensor) -> Tensor:

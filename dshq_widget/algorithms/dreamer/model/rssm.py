@@ -49,6 +49,23 @@ class States:
     def latent(self) -> Tensor:
         return torch.cat([self.z, self.h], -1)
 
+    @property
+    def memory(self) -> tuple[Tensor, Tensor]:
+        """As the replay ring keeps it: h, and z as classes u8 `[T, B, stoch]`."""
+        return self.h.detach(), self.z.detach().view(self.posterior.shape).argmax(-1).to(torch.uint8)
+
+
+@dataclass
+class Context:
+    """What was remembered before the first step of each sequence of a batch."""
+
+    known: Tensor
+    """bool `[B]`: where it is False, the sequence begins with an empty memory."""
+    h: Tensor
+    """f32 `[B, deter]`."""
+    z: Tensor
+    """One-hot `[B, stoch * classes]`."""
+
 
 class RSSM(nn.Module):
     """`embed` is the length of an encoded frame."""
@@ -98,12 +115,15 @@ class RSSM(nn.Module):
         posterior = self.posterior(h, seen)
         return h, straight_through(posterior, uniform).flatten(-2), posterior
 
-    def observe(self, embedded: Tensor, actions: Tensor, is_first: Tensor, uniform: Tensor) -> States:
+    def observe(
+        self, embedded: Tensor, actions: Tensor, is_first: Tensor, uniform: Tensor, context: Context | None = None
+    ) -> States:
         """Encoded frames `[T, B, embed]`, one-hot actions *before* them `[T, B, n_actions]`, is_first bool `[T, B]`
-        and numbers in [0, 1) `[T, B, stoch, classes]`. The first step begins anew.
+        and numbers in [0, 1) `[T, B, stoch, classes]`. The first step begins anew, but where a context is known.
         """
-        is_first = torch.cat([torch.ones_like(is_first[:1]), is_first[1:]])
-        h, z = self.initial(is_first[0])
+        h, z = self.initial(is_first[0]) if context is None else (context.h, context.z)
+        anew = torch.ones_like(is_first[:1]) if context is None else is_first[:1] | ~context.known
+        is_first = torch.cat([anew, is_first[1:]])
         seen, found = self.of_frame(embedded), []
         for t in range(len(embedded)):
             h, z, posterior = self.observe_step(h, z, actions[t], is_first[t], seen[t], uniform[t])

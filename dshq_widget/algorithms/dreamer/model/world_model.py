@@ -13,9 +13,10 @@ from torch.nn import functional
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
 from dshq_widget.algorithms.dreamer.model.places import PlacedDecoder
-from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
+from dshq_widget.algorithms.dreamer.model.rssm import RSSM, Context, States
 from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 from dshq_widget.pixels import packing, unpackers
+from dshq_widget.pixels.ring import UNKNOWN
 
 DYNAMICS, REPRESENTATION = 1.0, 0.1
 """Weights of the two halves of the KL loss: the prior learns faster than the posterior (danijar/dreamerv3; gbxcule and
@@ -83,15 +84,26 @@ class WorldModel(nn.Module):
         """The probability that the episode goes on after them: `[...]`."""
         return self.continue_head(latents).squeeze(-1).sigmoid()
 
+    def context(self, batch: Mapping[str, Tensor]) -> Context | None:
+        """What was remembered before a batch of a ring that keeps it (pixels/ring.py); None for other batches."""
+        if "h" not in batch:
+            return None
+        known, classes = batch["z"][:, 0] != UNKNOWN, batch["z"].clamp(max=self.size.classes - 1).long()
+        return Context(known, batch["h"].float(), dist.one_hot(classes, self.size.classes).flatten(-2))
+
     def losses(self, batch: Mapping[str, Tensor], uniform: Tensor) -> tuple[Losses, States]:
         """Of `[T, B]` steps: `obs`, `action` (taken at the step), `reward` and `continues` (arriving with it),
-        `is_first`; nothing else is read. `uniform` f32 `[T, B, stoch, classes]` in [0, 1).
+        `is_first`, and, where the ring keeps a memory, the step before them (`context`); nothing else is read.
+        `uniform` f32 `[T, B, stoch, classes]` in [0, 1).
         """
-        taken = dist.one_hot(batch["action"].long(), self.n_actions)
-        before = torch.cat([torch.zeros_like(taken[:1]), taken[:-1]])
+        taken, context = dist.one_hot(batch["action"].long(), self.n_actions), self.context(batch)
+        first = torch.zeros_like(taken[:1])
+        if context is not None:
+            first = dist.one_hot(batch["action_before"].long(), self.n_actions)[None]
+        before = torch.cat([first, taken[:-1]])
         pixels = self.pixels(batch["obs"])
         embedded = self.encoder(pixels.flatten(0, 1)).unflatten(0, pixels.shape[:2])
-        states = self.rssm.observe(embedded, before, batch["is_first"], uniform)
+        states = self.rssm.observe(embedded, before, batch["is_first"], uniform, context)
         latents = states.latent
         drawn = self.decoder(latents.flatten(0, 1)).unflatten(0, pixels.shape[:2])
         return Losses(
