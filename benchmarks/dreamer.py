@@ -5,34 +5,43 @@
     overfit   one batch of real frames, 500 updates: the world model's loss at the end, as a share of the first
     proofs    three more that the world model learns (benchmarks/dreamer_proofs.py)
     learning  a drill from pixels: the policy beside random play, episodes of the evaluator, per seed (`--learning S`)
+    heading   whether a frame of Approach says where the player looks (benchmarks/dreamer_heading.py; `--files`)
+    memory    the policies of `--files`, whose memory is cleared every so many steps (`--clear N N ...`)
 
-`--only NAME` measures one of them. Times are of one torch thread; least and median, because the machine may be shared.
+`--only NAME` measures one of them, and nothing else measures the last, which needs files; `--keep FOLDER` writes such.
+Times are of one torch thread; least and median, because the machine may be shared.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import dreamer_proofs
+from benchmarks import dreamer_heading, dreamer_proofs
 from benchmarks.machine import write
 from benchmarks.running import parser_of
 from dshq_widget.algorithms.dreamer import evaluator
-from dshq_widget.algorithms.dreamer.actor import Actor
+from dshq_widget.algorithms.dreamer.actor import Actor, Choose
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
+from dshq_widget.algorithms.dreamer.saved import dreamer_of
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills.paddleball import PaddleBall
 from dshq_widget.env.batch import compiled
 from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 
 DRILLS = ("approach", "paddleball", "ball")
@@ -49,12 +58,17 @@ BANDIT = {
 }
 """An answer earns at once: a short discount and a short imagination suffice."""
 BALL = {**PaddleBall.algorithm_settings["dreamer"], "reward_scale": 10.0}
-"""Frames of two players and a ball, as those of Paddle Ball; a goal earns 1, a ball returned there 0.05."""
-SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL}
+"""Frames of players and a ball, as those of Paddle Ball; a goal and a touch earn 1, a ball returned there 0.05. The
+script of Approach touches every ball with actions kept as long.
+"""
+SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL, "approach": BALL}
 """Where the drill suggests none."""
 RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_share")
-CURVE = ("seconds", "agent_steps", "updates", "episodes", *RETURNS)
+LOSSES = ("loss_image", "loss_reward", "loss_continue", "surprise", "entropy", "imagined_return", "return_scale")
+CURVE = ("seconds", "agent_steps", "updates", "episodes", *RETURNS, *LOSSES)
 """Metrics of each row of a curve; `win_share` is that against the first baseline."""
+PLAYED = 256
+"""Episodes of each policy in `memory`."""
 
 
 def played(drill: str, settings: DreamerSettings, rows: int = 200, seed: int = 0) -> Actor:
@@ -119,16 +133,36 @@ def overfit(steps: int = 500) -> dict[str, Any]:
     return {"steps": steps, "loss_image": losses[:: max(steps // 50, 1)] + losses[-1:], "share": losses[-1] / losses[0]}
 
 
-def learning(drill: str, seconds: float, seeds: int, together: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class How:
+    """Of the learning runs: `settings` go before those of `SETTINGS`; policies are kept in the folder `keep`."""
+
+    drill: str
+    seconds: float
+    seeds: Sequence[int]
+    together: int
+    settings: Mapping[str, Any]
+    unmarked: bool
+    keep: Path | None
+
+    @property
+    def game(self) -> CompiledDrill:
+        """Raises ValueError for another drill than Approach without its mark."""
+        if self.unmarked and self.drill != "approach":
+            raise ValueError(f"--unmarked is for Approach: wanted --drill approach, got {self.drill!r}")
+        return compiled(dreamer_heading.Unmarked if self.unmarked else self.drill)
+
+
+def learning(how: How) -> dict[str, Any]:
     """Returns of whole episodes, from proper starts, of each seed's policy at intervals; to the drill's target, if it
     has one, or until the time is over. So many seeds run at once, each with one torch thread.
     """
-    with ThreadPoolExecutor(together) as pool:
-        runs = list(pool.map(lambda seed: one_run(drill, seconds, seed), range(seeds)))
-    gaps = [above_random(drill, one) for one in runs]
+    with ThreadPoolExecutor(how.together) as pool:
+        runs = list(pool.map(lambda seed: one_run(how, seed), how.seeds))
+    gaps = [above_random(how.drill, one) for one in runs]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
-    found = {"drill": drill, "together": together, "above_random": statistics.mean(gaps), "standard_error": error}
-    return found | {"runs": runs}
+    found = {"drill": how.drill, "marked": bool(how.game.spec.pointed), "together": how.together}
+    return found | {"above_random": statistics.mean(gaps), "standard_error": error, "runs": runs}
 
 
 def above_random(drill: str, run: dict[str, Any]) -> float:
@@ -141,29 +175,74 @@ def above_random(drill: str, run: dict[str, Any]) -> float:
     return float(found["win_share_random"] - evaluator.matches(random)["win_share"])
 
 
-def one_run(drill: str, seconds: float, seed: int) -> dict[str, Any]:
-    """One seed: its settings, its last metrics and its curve."""
+def one_run(how: How, seed: int) -> dict[str, Any]:
+    """One seed: its settings, its last metrics and its curve. Prints each row, since a run may take hours."""
     curve: list[dict[str, float]] = []
-    how: dict[str, Any] = {"dreamer": SETTINGS.get(drill, {}), "deterministic": True}
-    with Trainer(drill, algorithm="dreamer", seed=seed, evaluate_seconds=60, **how) as run:
+    given: dict[str, Any] = {"dreamer": {**SETTINGS.get(how.drill, {}), **how.settings}, "deterministic": True}
+    with Trainer(how.game, algorithm="dreamer", seed=seed, evaluate_seconds=60, **given) as run:
 
         def hear() -> None:
             row = {key: run.metrics[key] for key in CURVE if key in run.metrics}
             if "episodes" in row and (not curve or curve[-1]["episodes"] < row["episodes"]):
                 curve.append(row)
+                print(json.dumps({"seed": seed, **row}), flush=True)
 
         run.on_change(hear)
-        run.train_for(seconds=seconds, until_solved=run.drill.spec.target is not None, progress=False)
+        run.train_for(seconds=how.seconds, until_solved=run.drill.spec.target is not None, progress=False)
+        if how.keep is not None:
+            run.save(how.keep / f"{how.drill}-{seed}.dshq")
         return {"seed": seed, "settings": run.algorithm_settings, "metrics": run.metrics, "curve": curve}
+
+
+def cleared(choose: Choose, every: int) -> Choose:
+    """A policy whose memory is emptied every so many steps of an episode, as it is where a sequence begins."""
+    since: list[torch.Tensor] = []
+
+    def act(frames: torch.Tensor, is_first: torch.Tensor) -> torch.Tensor:
+        step = torch.where(is_first, 0, since.pop() + 1) if since else torch.zeros(len(is_first), dtype=torch.int64)
+        since.append(step)
+        return choose(frames, step % every == 0)
+
+    return act
+
+
+def memory(files: Sequence[Path], clear: Sequence[int]) -> list[dict[str, Any]]:
+    """Each file's policy with its whole memory (0) and with one that is cleared every so many steps: mean return of
+    `PLAYED` episodes against random play, its standard error, and the share of matches won.
+    """
+    found = []
+    for path in files:
+        saved = checkpoint.load(path)
+        drill = compiled(saved.drill)
+        dreamer = dreamer_of(saved, drill.spec.n_actions)
+        row: dict[str, Any] = {"drill": drill.name, "updates": saved.version, "settings": saved.algorithm_settings}
+        for every in (0, *clear):
+            policy = evaluator.by_policy(dreamer, PLAYED, 0)
+            chosen = cleared(policy, every) if every else policy
+            played = evaluator.play(drill, chosen, PLAYED, 0, "random", dreamer.settings.repeat)
+            row[str(every)] = {
+                "return_mean": float(played.returns.mean()),
+                "standard_error": float(played.returns.std() / math.sqrt(PLAYED)),
+                "win_share": float((played.winners > 0).mean()),
+                "steps_mean": float(played.lengths.mean() / dreamer.settings.repeat),
+            }
+        found.append(row)
+    return found
 
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--only", choices=("ingest", "update", "overfit", "proofs", "learning"))
+    parser.add_argument("--only", choices=("ingest", "update", "overfit", "proofs", "learning", "heading", "memory"))
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2), help="of the learning runs (default 0 1 2)")
     parser.add_argument("--together", type=int, default=1, help="seeds that run at once (default 1)")
+    parser.add_argument("--settings", type=json.loads, default={}, help="of dreamer, as JSON, before the usual ones")
+    parser.add_argument("--unmarked", action="store_true", help="Approach without a mark of the heading in its frames")
+    parser.add_argument("--keep", type=Path, help="folder for the policies of the learning runs")
+    parser.add_argument("--files", type=Path, nargs="*", default=(), help="policies for `heading` and `memory`")
+    parser.add_argument("--clear", type=int, nargs="*", default=(4, 8, 16, 32), help="steps (default 4 8 16 32)")
+    parser.add_argument("--name", default="", help="added to the result's name")
     options = parser.parse_args()
     torch.set_num_threads(1)
     measures: dict[str, Callable[[], Any]] = {
@@ -171,11 +250,23 @@ def main() -> None:
         "update": updates,
         "overfit": overfit,
         "proofs": lambda: {"standing": dreamer_proofs.standing(), "rolling": dreamer_proofs.rolling()},
-        "learning": lambda: learning(options.drill, options.learning, options.seeds, options.together),
+        "learning": lambda: learning(
+            How(
+                options.drill,
+                options.learning,
+                options.seeds,
+                options.together,
+                options.settings,
+                options.unmarked,
+                options.keep,
+            )
+        ),
+        "heading": lambda: dreamer_heading.heading(options.files),
+        "memory": lambda: memory(options.files, options.clear),
     }
-    chosen = [options.only] if options.only else list(measures)
+    chosen = [options.only] if options.only else [name for name in measures if name != "memory"]
     result = {name: measures[name]() for name in chosen}
-    print(write("dreamer" + (f"_{options.only}" if options.only else ""), result))
+    print(write("_".join(filter(None, ("dreamer", options.only, options.name))), result))
 
 
 if __name__ == "__main__":

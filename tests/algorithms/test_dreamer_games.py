@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.dreamer import cleared
+from benchmarks.dreamer_heading import Unmarked
 from dshq_kernels.play.loops import STATS
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
@@ -21,19 +23,12 @@ from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills.approach import Approach
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 from tests.harness.frames import frames as seen
 from tests.harness.games.small_drill import drill_with
-
-
-class Unmarked(Approach):
-    """Approach as its frames were: nothing but the eyes says where the player looks."""
-
-    pointed = ()
 
 
 def actor(drill="bandit", games=16, capacity=512, seed=0, **how) -> Actor:
@@ -223,6 +218,15 @@ class TestFingerprint:
         played.ring.check_invariants()
         found = played.sample(4, 8, torch.Generator().manual_seed(0))
         assert found is not None and (played.ring.is_first[0] | (kept > 0)).all()
+
+
+def test_a_memory_is_cleared_every_so_many_steps_of_an_episode():
+    heard: list[list[bool]] = []
+    policy = cleared(lambda frames, is_first: heard.append(is_first.tolist()) or is_first, 3)
+    for t in range(8):
+        policy(torch.zeros(2), torch.tensor([t == 0, t in (0, 4)]))
+    one, other = (list(flags) for flags in zip(*heard, strict=True))
+    assert one == [t % 3 == 0 for t in range(8)] and other == [t in (0, 3, 4, 7) for t in range(8)]
 
 
 def test_potentials_are_paid_with_the_discount_of_now():
