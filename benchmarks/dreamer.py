@@ -135,7 +135,9 @@ def overfit(steps: int = 500) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class How:
-    """Of the learning runs: `settings` go before those of `SETTINGS`; policies are kept in the folder `keep`."""
+    """Of the learning runs: `settings` go before those of `SETTINGS`; policies are evaluated every `evaluate` seconds,
+    and kept in the folder `keep`.
+    """
 
     drill: str
     seconds: float
@@ -143,6 +145,7 @@ class How:
     together: int
     settings: Mapping[str, Any]
     unmarked: bool
+    evaluate: float
     keep: Path | None
 
     @property
@@ -179,7 +182,7 @@ def one_run(how: How, seed: int) -> dict[str, Any]:
     """One seed: its settings, its last metrics and its curve. Prints each row, since a run may take hours."""
     curve: list[dict[str, float]] = []
     given: dict[str, Any] = {"dreamer": {**SETTINGS.get(how.drill, {}), **how.settings}, "deterministic": True}
-    with Trainer(how.game, algorithm="dreamer", seed=seed, evaluate_seconds=60, **given) as run:
+    with Trainer(how.game, algorithm="dreamer", seed=seed, evaluate_seconds=how.evaluate, **given) as run:
 
         def hear() -> None:
             row = {key: run.metrics[key] for key in CURVE if key in run.metrics}
@@ -239,6 +242,7 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=1, help="seeds that run at once (default 1)")
     parser.add_argument("--settings", type=json.loads, default={}, help="of dreamer, as JSON, before the usual ones")
     parser.add_argument("--unmarked", action="store_true", help="Approach without a mark of the heading in its frames")
+    parser.add_argument("--evaluate", type=float, default=60.0, help="seconds between two evaluations (default 60)")
     parser.add_argument("--keep", type=Path, help="folder for the policies of the learning runs")
     parser.add_argument("--files", type=Path, nargs="*", default=(), help="policies for `heading` and `memory`")
     parser.add_argument("--clear", type=int, nargs="*", default=(4, 8, 16, 32), help="steps (default 4 8 16 32)")
@@ -258,6 +262,7 @@ def main() -> None:
                 options.together,
                 options.settings,
                 options.unmarked,
+                options.evaluate,
                 options.keep,
             )
         ),

@@ -1,8 +1,9 @@
 """Whether a frame of Approach shows where its player looks, and whether a world model has found it there; `python -m
 benchmarks.dreamer --only heading` runs it.
 
-    frames   a small network, trained on frames at the beginning of games, says the heading: degrees off in other games,
-             with the mark and without it
+    frames   how many degrees the heading is off that is read from frames at the beginning of games, with the mark and
+             without it: by a linear map of the 25 x 25 pixels around the player, and by a small network that sees the
+             whole frame, after so many updates; both in other games than those they learned from
     latents  what a linear map of the latents of a policy's file knows of heading and places: the share of the variance
              that it explains in other games
 """
@@ -18,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dshq_kernels.play import raster
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.agent import Player
 from dshq_widget.algorithms.dreamer.model.layers import Encoder
@@ -30,8 +32,11 @@ from dshq_widget.learning import fingerprint
 from dshq_widget.pixels import packing
 from dshq_widget.policy import checkpoint
 
-GAMES, FRAMES, STEPS, BATCH, ROWS = 64, 8192, 600, 64, 120
-"""Games at once, frames in all, updates of the small network and their frames, rows of play per latent's file."""
+GAMES, FRAMES, BATCH, ROWS = 64, 8192, 64, 120
+"""Games at once, frames in all, frames of an update of the small network, rows of play for a file's latents."""
+UPDATES = 500, 1000, 2000
+AROUND = 12
+"""Pixels to each side of the player."""
 KNOWN = ("p_cos", "p_sin", "p_px", "p_py", "ball_px", "ball_py")
 RIDGE = 1.0
 
@@ -49,36 +54,64 @@ def truth(games: FrameGames) -> NDArray[Any]:
 
 
 def beginnings(drill: CompiledDrill, n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Frames u8 `[n, 1, 72, 20]` of new games, and cosine and sine of the headings f32 `[n, 2]`."""
+    """Frames f32 `[n, 1, 72, 80]` of new games, and what is true of them f32 `[n, len(KNOWN)]`."""
     games, frames, known = FrameGames(drill, GAMES, seed), torch.empty((n, 1, 72, 20), dtype=torch.uint8), []
     for first in range(0, n, GAMES):
         games.begin_anew()
         games.draw(frames[first : first + GAMES].numpy())
-        known.append(truth(games)[:, :2])
-    return frames, torch.from_numpy(np.concatenate(known)).float()
+        known.append(truth(games))
+    return packing.unpack(frames).float() / (packing.SHADES - 1) - 0.5, torch.from_numpy(np.concatenate(known)).float()
 
 
-def degrees_off(drill: CompiledDrill, frames: int = FRAMES, steps: int = STEPS) -> dict[str, float]:
-    """How far the network's headings are off in the last fourth of so many frames: median and 90th percentile."""
-    seen, heading = beginnings(drill, frames)
-    pixels = packing.unpack(seen).float() / 3 - 0.5
-    size, chance, train = SIZES["pico"], torch.Generator().manual_seed(0), frames * 3 // 4
+def degrees(said: Tensor, heading: Tensor) -> dict[str, float]:
+    """How far cosines and sines `[n, 2]` are off: median and 90th percentile."""
+    apart = torch.atan2(said[:, 1], said[:, 0]) - torch.atan2(heading[:, 1], heading[:, 0])
+    off = torch.rad2deg(torch.atan2(apart.sin(), apart.cos()).abs())
+    return {"median": float(off.median()), "p90": float(off.quantile(0.9))}
+
+
+def linear(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor]) -> Tensor:
+    """What a linear map, by least squares with a small penalty, says of the second pair."""
+    (x, y), (rest, _) = (
+        (torch.cat([rows, torch.ones_like(rows[:, :1])], 1).double(), of.double()) for rows, of in (train, test)
+    )
+    return rest @ torch.linalg.solve(x.T @ x + RIDGE * torch.eye(x.shape[1], dtype=x.dtype), x.T @ y)
+
+
+def around(pixels: Tensor, known: Tensor, drill: CompiledDrill) -> Tensor:
+    """f32 `[n, 25 * 25]`: the pixels around each player."""
+    left, top, side = raster.view(drill.spec.world).tolist()
+    column, row = ((known[:, 2] - left) / side).long(), ((top - known[:, 3]) / side).long()
+    step = torch.arange(2 * AROUND + 1)
+    wide = nn.functional.pad(pixels[:, 0], [AROUND] * 4, value=-0.5)
+    rows, columns = row[:, None, None] + step[:, None], column[:, None, None] + step
+    return wide[torch.arange(len(wide))[:, None, None], rows, columns].flatten(1)
+
+
+def read(drill: CompiledDrill) -> dict[str, Any]:
+    """Of the last fourth of the frames: degrees off by both ways."""
+    pixels, known = beginnings(drill, FRAMES)
+    heading, train = known[:, :2], FRAMES * 3 // 4
+    near = around(pixels, known, drill)
+    said = linear((near[:train], heading[:train]), (near[train:], heading[train:]))
+    found: dict[str, Any] = {"linear": degrees(said, heading[train:])}
+    size, chance = SIZES["pico"], torch.Generator().manual_seed(0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         encoder = Encoder(packing.HEIGHT, packing.WIDTH, size.depth, size.strides, size.places)
         head = nn.Linear(encoder.features, 2)
     optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], 1e-3)
-    for _ in range(steps):
+    for k in range(1, max(UPDATES) + 1):
         chosen = torch.randint(train, (BATCH,), generator=chance)
         loss = (head(encoder(pixels[chosen])) - heading[chosen]).square().mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    with torch.no_grad():
-        said = torch.cat([head(encoder(part)) for part in pixels[train:].split(256)])
-    apart = torch.atan2(said[:, 1], said[:, 0]) - torch.atan2(heading[train:, 1], heading[train:, 0])
-    off = torch.rad2deg(torch.atan2(apart.sin(), apart.cos()).abs())
-    return {"median": float(off.median()), "p90": float(off.quantile(0.9))}
+        if k in UPDATES:
+            with torch.no_grad():
+                said = torch.cat([head(encoder(part)) for part in pixels[train:].split(256)])
+            found[f"network after {k}"] = degrees(said, heading[train:])
+    return found
 
 
 def explained(path: Path) -> dict[str, Any]:
@@ -97,18 +130,13 @@ def explained(path: Path) -> dict[str, Any]:
         known.append(torch.from_numpy(truth(games)))
         games.step(actions.numpy())
     x, y, half = torch.stack(latents), torch.stack(known), GAMES // 2
-    x = torch.cat([x, torch.ones_like(x[..., :1])], -1)
-    (learnt, rest), (of_learnt, of_rest) = (
-        (row[:, :half].flatten(0, 1), row[:, half:].flatten(0, 1)) for row in (x, y)
-    )
-    weights = torch.linalg.solve(
-        learnt.T @ learnt + RIDGE * torch.eye(x.shape[-1], dtype=x.dtype), learnt.T @ of_learnt
-    )
-    share = 1 - (rest @ weights - of_rest).square().mean(0) / of_rest.var(0, correction=0)
+    one, other = ((x[:, part].flatten(0, 1), y[:, part].flatten(0, 1)) for part in (slice(half), slice(half, None)))
+    share = 1 - (linear(one, other) - other[1]).square().mean(0) / other[1].var(0, correction=0)
     return {"marked": marked, "updates": saved.version, **dict(zip(KNOWN, share.tolist(), strict=True))}
 
 
 def heading(files: Sequence[Path]) -> dict[str, Any]:
-    """Frames with the mark and without, and the latents of the files."""
-    frames = {"marked": degrees_off(compiled(Approach)), "unmarked": degrees_off(compiled(Unmarked))}
-    return {"frames": frames, "latents": [explained(path) for path in files]}
+    """The latents of the files; without files, frames with the mark and without."""
+    if files:
+        return {"latents": [explained(path) for path in files]}
+    return {"frames": {"marked": read(compiled(Approach)), "unmarked": read(compiled(Unmarked))}}
