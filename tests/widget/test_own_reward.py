@@ -1,5 +1,7 @@
 """A reward of one's own: what may be written, that training pays for it, and the lines that the page offers."""
 
+import re
+
 import pytest
 
 from dshq_widget.contract.game_spec import Term
@@ -24,17 +26,24 @@ export const main = (spec) => measuresOf(spec).map(({ name, line }) => [name, li
         ("0.1 * s.x[i]", None),
         ("  ", None),
         ("s.xx[i]", "did you mean 'x'?"),
+        ("s.xx", "the state has no field 'xx'. did you mean `s.x[i]`?"),
+        ("xx", "'xx' is not known here. did you mean `s.x[i]`?"),
+        ("fa", "'fa' is not known here. did you mean `far(s, i, side)`?"),
+        ("fa(s, i, side)", "'fa' is not known here. did you mean 'far'?"),
+        ("far", "'far' is a function, and a value is wanted. call it: `far(s, i, side)`."),
+        ("abs", "call it: `abs(x)`"),
+        ("ball_sped", "use the state (s.x[i]), the rewards (far(s, i, side)) or the words in docs/reference/rules.md."),
         ("s.ticks[i]", "expected f32, got i32"),
         ("1.0; 2.0", "wanted one expression"),
         ("1.0\n+ 2.0", "wanted one line"),
         ("(1.0", "was never closed"),
         ("1.0" + " + 1.0" * 60, "at most 300 letters"),
         ("-" * 290 + "1.0", None),
-        ("__import__('os').remove('x')", "is not a rule"),
-        ("(lambda: 1.0)()", "is not a rule"),
-        ("().__class__", "is not a local, a constant or a rule"),
-        ("open('x')", "is not a rule"),
-        ("math.pi", "is not a local, a constant or a rule"),
+        ("__import__('os').remove('x')", "is not known here"),
+        ("(lambda: 1.0)()", "is not known here"),
+        ("().__class__", "is not known here"),
+        ("open('x')", "is not known here"),
+        ("math.pi", "is not known here"),
         ("9.0 ** 9.0 ** 9.0", "no operator"),
         ("float(random_int(s, i, 3))", "would change rng_count"),
     ],
@@ -44,7 +53,7 @@ def test_one_expression_of_the_rules_language_and_nothing_else(line, problem):
     if problem is None:
         assert own_reward.check(drill, line) == line.strip()
     else:
-        with pytest.raises(ValueError, match="(?i)" + problem.replace("?", r"\?")):
+        with pytest.raises(ValueError, match="(?i)" + re.escape(problem)):
             own_reward.check(drill, line)
 
 

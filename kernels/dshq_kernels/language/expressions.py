@@ -32,8 +32,9 @@ from dshq_kernels.language.arithmetic import (
     zero,
 )
 from dshq_kernels.language.ir import BOOL, F32, I32, U32, Binary, Cast, Compare, Const, Expr, Load, Select, Unary, Var
-from dshq_kernels.language.reading import BUILTIN, LIBRARY, Parsed, Reader, suggest
+from dshq_kernels.language.reading import BUILTIN, Parsed, Reader
 from dshq_kernels.language.scope import LANE, RESULT, Argument, Marker, Scope, Undefined, Writer
+from dshq_kernels.language.unknown import no_rule, no_value, suggest
 
 # The scene's shapes: kind, then the slot of each argument in the 12 floats (docs/architecture.md, Scene).
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -164,12 +165,7 @@ class Expressions:
             raise scope.error(node, f"the variable {node.id!r} has no value here", mend)
         value = self.reader.value(node, scope.parsed)
         if value is None or isinstance(value, (types.FunctionType, types.ModuleType, str)):
-            name = ast.unparse(node)
-            if isinstance(node, ast.Attribute) and scope.marks_field(node) and node.attr in self.reader.fields:
-                index = "k, i" if self.reader.fields[node.attr].length else "i"
-                raise scope.error(node, f"{name!r} is a field of all games at once", f"write `{name}[{index}]`")
-            mend = suggest(name, self.reader.numbers(scope.parsed), "define it as a module or class constant")
-            raise scope.error(node, f"{name!r} is not a local, a constant or a rule", mend)
+            raise scope.error(node, *no_value(node, value, scope, self.reader))
         return literal(value, node, scope.parsed)
 
     # -- elements of the state, of the result and of constant tables
@@ -285,10 +281,8 @@ class Expressions:
             raise scope.error(
                 node, f"{name} draws a shape and returns no value", "put it on a line of its own, in `scene`"
             )
-        mend = FOREIGN.get(name.rpartition(".")[2]) or suggest(
-            name, [*LIBRARY, *BUILTIN, *self.reader.source.rules], "define it as a function marked @rule"
-        )
-        raise scope.error(node, f"{name!r} is not a rule", mend)
+        what, mend = no_rule(name, scope, self.reader)
+        raise scope.error(node, what, FOREIGN.get(name.rpartition(".")[2], mend))
 
     def argument(self, node: ast.expr, annotation: ast.expr | None, scope: Scope) -> Argument:
         """An argument: a value, or the state, the lane or the result."""

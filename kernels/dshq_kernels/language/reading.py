@@ -6,9 +6,8 @@ import ast
 import inspect
 import keyword
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import prod
 from typing import Any
 
@@ -201,12 +200,6 @@ def declared_fields(source: Source) -> list[Field]:
             raise DeclarationError(f"{where}: the page's state has something else under this name", "state", name)
         fields.append(Field(name, kind, length))
     return fields
-
-
-def suggest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The fix for an unknown name: the nearest known one, or what to do instead."""
-    near = get_close_matches(name, list(known), 1)
-    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def stored_names(*nodes: ast.AST) -> set[str]:
