@@ -4,7 +4,7 @@ import type { Status } from "../contract/protocol";
 import { CONTROLS } from "../contract/tables";
 import { needsKernel } from "../session/lost_kernel";
 import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
-import { capital } from "../ui/format";
+import { asSentence } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 const TRAIN = "Train: learn in the background while the match continues";
@@ -53,7 +53,7 @@ function buildBench({ session, undoing, signal }: PanelView): HTMLElement {
   const where = h("p", { class: "help" });
   const follow = () => {
     const reported = session.model.get("status");
-    setText(where, reported === "training" ? capital(session.model.get("status_text") ?? "") : "");
+    setText(where, reported === "training" ? asSentence(session.model.get("status_text") ?? "") : "");
     where.hidden = !where.textContent;
     const gone = !session.kernel.connected;
     hold.disabled = gone || (reported !== "training" && reported !== "starting");

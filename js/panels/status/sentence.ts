@@ -1,6 +1,6 @@
 /** What the training does, in one sentence that a student understands. */
 import type { ConfigTrait, ConfigValue, MetricsRow, Status } from "../../contract/protocol";
-import { capital } from "../../ui/format";
+import { asSentence } from "../../ui/format";
 
 /** Said where the kernel says nothing more exact. */
 export const SENTENCES: Record<Status, string> = {
@@ -24,7 +24,7 @@ export function sentenceOf(status: Status, text: string, games: number, row: Met
     const rate = row?.agent_steps_per_second;
     return typeof rate === "number" && rate > 0 ? `${practice}: ${whole(Number(rate.toPrecision(3)))} agent steps a second.` : `${practice}.`;
   }
-  return (FROM_KERNEL.includes(status) && closed(text)) || (SENTENCES[status] ?? "");
+  return (FROM_KERNEL.includes(status) && asSentence(text)) || (SENTENCES[status] ?? "");
 }
 
 /** Before Train: what a setting that needs a new network would cost; "" where nothing would be lost. */
@@ -40,12 +40,6 @@ export function forgets(
   if (keys.length === 0) return "";
   const need = keys.length === 1 ? "needs" : "need";
   return `Train forgets ${whole(updates)} updates: ${keys.join(" and ")} ${need} a new network. The old run stays ${stays}.`;
-}
-
-/** With a capital and a full stop. */
-function closed(text: string): string {
-  const end = /[.!?…]$/.test(text) ? "" : ".";
-  return text && capital(text) + end;
 }
 
 /** With commas between thousands, in every browser's language. */

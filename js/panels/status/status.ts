@@ -3,6 +3,7 @@
 import type { Status } from "../../contract/protocol";
 import { runSettings } from "../../session/run_settings";
 import { h, setText } from "../../ui/dom";
+import { withStop } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildPreview } from "./preview";
 import { forgets, sentenceOf } from "./sentence";
@@ -51,7 +52,7 @@ function build(view: PanelView): HTMLElement {
       setText(pill, SAVED.name);
       setText(sentence, SAVED.sentence);
     }
-    setText(problem, session.model.get("error") ?? "");
+    setText(problem, withStop(session.model.get("error") ?? ""));
     problem.hidden = !problem.textContent;
     sentence.hidden = !problem.hidden && now === "error";
   };
@@ -66,7 +67,7 @@ function build(view: PanelView): HTMLElement {
   session.events.on(
     "notice",
     (text) => {
-      setText(notice, text);
+      setText(notice, withStop(text));
       notice.hidden = !text;
     },
     signal,

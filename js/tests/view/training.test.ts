@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { Status } from "../../contract/protocol";
 import { SENTENCES } from "../../panels/status/sentence";
-import { config, FakeModel, mount, row, spec } from "../harness/fakes";
+import { config, FakeModel, mount, row, settle, spec } from "../harness/fakes";
 import { shownPage } from "../harness/shown_page";
 
 const page = shownPage();
@@ -28,6 +28,19 @@ describe("training", () => {
     page.model.set("error", "The learner ended unexpectedly; Train starts it again.");
     expect(page.find(".problem").hidden).toBe(false);
     expect(page.find(".problem").textContent).toBe(page.model.get("error"));
+  });
+
+  it("ends every sentence with a full stop, the kernel's texts too, which have none", async () => {
+    page.model.set("status", "training");
+    page.model.set("status_text", "the learner has 32% of a processor, because python3 takes 120%");
+    page.model.set("error", "num_envs: a page may ask for 16 at most");
+    page.say({ type: "ERROR", text: "A frame of the match could not be read" });
+    await settle();
+    const said = page.texts("p:is(.help, .sentence, .problem, .notice, .about)").filter(Boolean);
+    expect(said).toContain("The learner has 32% of a processor, because python3 takes 120%.");
+    expect(said).toContain("num_envs: a page may ask for 16 at most.");
+    expect(said).toContain("A frame of the match could not be read.");
+    expect(said.filter((text) => !/[.!?…:]$/.test(text!))).toEqual([]);
   });
 
   it("sends Train with what was changed, then Stop and Reset", () => {
