@@ -81,11 +81,23 @@ export function place(world: Picture["world"], width: number, height: number): P
 
 const ALPHA = 9; // of a shape's floats
 
+const FAR = 0.3; // of the world's longer side: nothing moves that far in a tick, it is put there
+
+/** The distance (world units) from which on a shape that is elsewhere a tick later has jumped. */
+export function farIn([x0, y0, x1, y1]: Picture["world"]): number {
+  return FAR * Math.max(x1 - x0, y1 - y0);
+}
+
+/** Whether the shape whose floats begin at `at` has jumped: it is nowhere between its two places. */
+export function jumped(previous: Float32Array, current: Float32Array, at: number, far: number): boolean {
+  return Math.hypot(current[at + 2]! - previous[at + 2]!, current[at + 3]! - previous[at + 3]!) >= far;
+}
+
 /**
- * Writes the scene `alpha` of the way from `previous` to `current`. Shapes that changed their kind are taken from `current`; hidden
- * ones that appear, or shown ones that vanish, do so in their place.
+ * Writes the scene `alpha` of the way from `previous` to `current`. Shapes that changed their kind, or that jumped (`farIn`), are taken
+ * from `current`; hidden ones that appear, or shown ones that vanish, do so in their place.
  */
-export function interpolate(previous: Float32Array, current: Float32Array, count: number, alpha: number, out: Float32Array): void {
+export function interpolate(previous: Float32Array, current: Float32Array, count: number, alpha: number, out: Float32Array, far = Infinity): void {
   for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
     const kind = current[at]!;
     for (let k = 0; k < SHAPE_FLOATS; k++) out[at + k] = current[at + k]!;
@@ -97,6 +109,7 @@ export function interpolate(previous: Float32Array, current: Float32Array, count
       out[at + ALPHA] = now + (before - now) * (1 - alpha);
       continue;
     }
+    if (jumped(previous, current, at, far)) continue;
     const angular = kind === KIND.ring ? 7 : -1; // a ring's start angle may wrap
     for (let k = 2; k < 10; k++) {
       if (k !== angular) out[at + k]! += (previous[at + k]! - current[at + k]!) * (1 - alpha);

@@ -9,7 +9,7 @@ import { compose, EFFECT_SHAPES, type Effects, firstActor } from "./effects";
 import { settle } from "./fallback";
 import type { Gpu } from "./gpu";
 import { Look } from "./palette";
-import { type Canvas, interpolate, newCanvas, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
+import { type Canvas, farIn, interpolate, newCanvas, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
 import { Thrift } from "./thrift";
 import { WebGpuRenderer } from "./webgpu";
 
@@ -141,7 +141,7 @@ export class Surface {
       this.between = new Float32Array(current.length);
       this.shapes = new Float32Array(current.length + (EFFECT_SHAPES + OVERLAY_SHAPES + RING_SHAPES) * SHAPE_FLOATS);
     }
-    interpolate(previous, current, count, alpha, this.between);
+    interpolate(previous, current, count, alpha, this.between, farIn(spec.world));
     const fixed = firstActor(this.between, count, this.look);
     const composed = compose(this.between, count, fixed, effects, this.look, this.shapes);
     const picture: Picture = {

@@ -7,7 +7,7 @@ import { type Cursor, KIND, type PointerInput, SHAPE_FLOATS, type Theme } from "
 import type { Body } from "../match/handles";
 import type { Show } from "../match/show";
 import type { Look } from "../renderer/palette";
-import { type Field, type Overlay, putShape } from "../renderer/scene";
+import { type Field, farIn, jumped, type Overlay, putShape } from "../renderer/scene";
 
 const PRESS_MS = 160; // a press that lasts so long takes hold without moving
 const SLIP = 4; // CSS pixels that a click may move
@@ -162,8 +162,10 @@ export class PointerDrags implements Overlay {
     const { previous, current, count, alpha } = this.show;
     const { index } = this.figure(body);
     if (index < 0 || index >= count) return [body.x, body.y];
-    const at = index * SHAPE_FLOATS + 2;
-    return [previous[at]! + (current[at]! - previous[at]!) * alpha, previous[at + 1]! + (current[at + 1]! - previous[at + 1]!) * alpha];
+    const at = index * SHAPE_FLOATS;
+    const share = jumped(previous, current, at, farIn(this.show.spec.world)) ? 1 : alpha;
+    const between = (k: number) => previous[k]! + (current[k]! - previous[k]!) * share;
+    return [between(at + 2), between(at + 3)];
   }
 
   // ---- rings

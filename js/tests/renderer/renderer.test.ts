@@ -6,7 +6,7 @@ import { compose, EFFECT_SHAPES, Effects, firstActor } from "../../renderer/effe
 import { choose, settle } from "../../renderer/fallback";
 import { FixedPart } from "../../renderer/fixed";
 import { ENTRY_FLOATS, Look, rgba } from "../../renderer/palette";
-import { interpolate, type Picture, place, putShape } from "../../renderer/scene";
+import { farIn, interpolate, type Picture, place, putShape } from "../../renderer/scene";
 import { TOY } from "../harness/toy_game";
 
 describe("the choice of a renderer", () => {
@@ -68,6 +68,16 @@ describe("between two ticks", () => {
     expect([out[2], out[3], out[9]]).toEqual([9, 9, 0.25]);
     interpolate(shapes(here(1)), shapes(there(0)), 1, 0.25, out);
     expect([out[2], out[3], out[9]]).toEqual([1, 1, 0.75]);
+  });
+
+  it("puts what jumped where it is now: a lamp shines on one side or on the other", () => {
+    const far = farIn([-2.2, -1.1, 2.2, 1.1]); // Bandit's
+    const [left, right, near] = [-1, 1, 0.25].map((x) => shapes([KIND.circle, 0, x, 0.2, 0.3]));
+    const out = new Float32Array(12);
+    interpolate(left!, right!, 1, 0.5, out, far);
+    expect(out).toEqual(right);
+    interpolate(left!, near!, 1, 0.5, out, far);
+    expect(out[2]).toBeCloseTo(-0.375, 6);
   });
 
   it("takes a shape that became another kind as it is now", () => {
