@@ -78,7 +78,7 @@ function renderView({ session, betweens, duel, undoing }: Parts, el: HTMLElement
 
   const banner = h("p", { class: "banner", role: "alert" });
   const theme = () => (root.dataset.theme === "dark" ? ("dark" as const) : ("light" as const));
-  const root = h("div", { class: "dshq-widget" }, banner, frame.element, buildRendererNote(view, number));
+  const root = h("div", { class: "dshq-widget" }, banner, frame.element);
 
   let calm = reducedMotion();
   const followTheme = () => {
@@ -91,6 +91,7 @@ function renderView({ session, betweens, duel, undoing }: Parts, el: HTMLElement
   watchTheme(followTheme, signal);
 
   root.prepend(buildGameHeading(view, theme));
+  frame.column.append(buildRendererNote(view, number));
   el.append(root); // before the panels are built: charts and canvas measure themselves
   tabChanged = placePanels(view, frame);
   followContract(session, number, root, banner, signal);

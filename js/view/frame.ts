@@ -6,6 +6,7 @@ import { Tabs } from "./tabs";
 export interface Frame {
   readonly element: HTMLElement;
   readonly stage: HTMLElement;
+  readonly column: HTMLElement; // the match, and what lies below it
   readonly places: Readonly<Record<Exclude<Place, "tab">, HTMLElement>>;
   readonly tabs: Tabs;
   /** Hides what holds nothing, and shows what does again. */
@@ -27,7 +28,8 @@ export function buildFrame(id: string, changed: () => void): Frame {
   const below = h("div", { class: "below" }, places.line, lab);
   const tabs = new Tabs(id, changed);
   const side = h("div", { class: "side-column" }, places.hero, tabs.element);
-  const element = h("div", { class: "frame" }, h("div", { class: "play-column" }, stage, below), side);
+  const column = h("div", { class: "play-column" }, stage, below);
+  const element = h("div", { class: "frame" }, column, side);
 
   const tidy = () => {
     const empty = (place: HTMLElement) => place.childElementCount === 0;
@@ -37,5 +39,5 @@ export function buildFrame(id: string, changed: () => void): Frame {
     below.hidden = places.line.hidden && lab.hidden;
     side.hidden = places.hero.hidden && tabs.element.hidden;
   };
-  return { element, stage, places, tabs, tidy };
+  return { element, stage, column, places, tabs, tidy };
 }
