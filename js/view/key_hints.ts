@@ -1,6 +1,7 @@
 /** Help for playing the match, in the strip below it: the keys while a person plays, else how to take over. */
 
 import { type KeyHelp, keyHelp } from "../input/key_names";
+import { modeNames } from "../panels/transport/line";
 import { rivalName } from "../session/player_names";
 import { button, focused, h, setText } from "../ui/dom";
 import type { View } from "./view";
@@ -39,7 +40,10 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
   return help;
 }
 
-/** In the other modes what to look at, until it is known or something was trained; then Shift, and the keys that it brings. */
+/**
+ * In the other modes what to look at, until it is known or something was trained; then Shift, and the keys that it brings. Where a finger
+ * points instead there are no keys (stage.css shows one of the two): You vs AI brings the touch pad.
+ */
 export function buildHint({ session, signal }: View): HTMLElement {
   const hint = h("p", { class: "hint" });
   let known = false;
@@ -56,7 +60,8 @@ export function buildHint({ session, signal }: View): HTMLElement {
       return;
     }
     const invitation = [
-      h("span", { class: "choice" }, "Hold", h("kbd", {}, "Shift"), "to take over"),
+      h("span", { class: "choice by-keys" }, "Hold", h("kbd", {}, "Shift"), "to take over"),
+      h("span", { class: "choice by-touch" }, `To play, set Mode to ${modeNames(session).human_vs_ai}`),
       ...(spec.drag.length ? [h("span", { class: "choice" }, "Drag to move things")] : []),
     ];
     hint.replaceChildren(...(session.taken ? keyHelp(spec).map(words) : invitation));

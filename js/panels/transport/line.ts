@@ -5,7 +5,7 @@ import { MODES, SPEEDS } from "../../contract/tables";
 import { opponentName } from "../../session/player_names";
 import { button, field, focused, h, select, selectValue, setOptions } from "../../ui/dom";
 import { multiple } from "../../ui/format";
-import type { PanelView } from "../panel";
+import type { PanelSession, PanelView } from "../panel";
 
 const MODE_NAMES: Record<Mode, string> = {
   ai_vs_ai: "AI vs AI",
@@ -15,6 +15,11 @@ const MODE_NAMES: Record<Mode, string> = {
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
 const NEWEST = "newest version";
+
+/** What the drill's modes are called here, in their order; those that it has. */
+export function modeNames({ model, elsewhere }: PanelSession): Partial<Record<Mode, string>> {
+  return model.get("drill")?.spec.sides === 1 ? MODE_NAMES_ALONE : elsewhere ? MODE_NAMES_DREAMER : MODE_NAMES;
+}
 
 export function buildLine({ session, signal }: PanelView): HTMLElement {
   const play = button("play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
@@ -45,8 +50,8 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   let newest = false; // whether the opponents have the newest version among them
   const meetsNewest = () => session.show.mode === "human_vs_ai" && !session.elsewhere && (session.model.get("policy")?.version ?? 0) > 0;
   const offerPlayers = () => {
-    const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
-    const names = sides === 1 ? MODE_NAMES_ALONE : session.elsewhere ? MODE_NAMES_DREAMER : MODE_NAMES;
+    const { baselines = [] } = session.model.get("drill")?.spec ?? {};
+    const names = modeNames(session);
     setOptions(
       mode,
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),

@@ -23,7 +23,8 @@ describe("the canvas", () => {
     expect(page.find(".hint").textContent).toContain("moveW");
     page.press("Match", "ShiftLeft", "keyup");
     expect(page.find(".name").textContent).not.toBe("You");
-    expect(page.find(".hint").textContent).toContain("Shift");
+    expect(page.find(".hint .by-keys").textContent).toBe("HoldShiftto take over");
+    expect(page.find(".hint .by-touch").textContent, "for who has no keys").toBe("To play, set Mode to You vs AI");
     page.say({ type: "CURSOR", view: 0, cursor: "grab" });
     page.control("Next goal").click();
     await settle();
@@ -41,7 +42,7 @@ describe("the canvas", () => {
     await settle();
     expect(page.control("Match")).not.toBe(before);
     expect(page.of("INIT_CANVAS").at(-1)).toMatchObject({ renderer: "canvas2d", reason: "The graphics adapter went away." });
-    expect(page.find(".renderer-note").hidden).toBe(false);
+    expect(page.find(".play-column > .renderer-note").hidden).toBe(false);
   });
 
   it("hands over only the last of the canvases that took each other's place", async () => {
