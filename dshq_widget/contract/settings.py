@@ -179,6 +179,10 @@ class TrainConfig:
     """Seed of all random numbers of the run."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", *DEVICES))
     """Device of the learner; auto uses a working GPU if there is one (Dreamer: only if it is chosen)."""
+    frames: str = setting("processor", "choice", "Frames", RESTART, "machine", choices=("processor", "device"))
+    """Where the grey frames of an Atari game are made smaller and stacked in training: by OpenCV on the processor, or
+    by torch on the learner's device, which then gets each frame once. Only Atari games use it.
+    """
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
     joint: bool = setting(False, "bool", "Joint learning", RESTART, "machine")

@@ -18,7 +18,7 @@ from dshq_widget.gyms.environment import PREFIX, Environment, EnvironmentSpec, M
 from dshq_widget.gyms.parts import InOneRow
 from dshq_widget.gyms.reading import SIDE, STACK, left_out, readable
 from dshq_widget.gyms.recipes import ATARI, suggested
-from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
+from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, Screens, waits_for_fire
 from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.policy.layout import Layout, pictures_of
 from dshq_widget.runtime.own_modules import look_in
@@ -30,10 +30,17 @@ USUAL_FPS = 30.0
 
 
 def make(
-    gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_reset: bool = False, flat: bool = False
+    gym_id: str,
+    render: bool = False,
+    *,
+    action_repeat: int = 1,
+    fire_on_reset: bool = False,
+    flat: bool = False,
+    screens: bool = False,
 ) -> gym.Env:
     """One environment with its wrappers; with `render` it also renders frames. `action_repeat` and `fire_on_reset` are
-    settings (contract/settings.py); `flat` is for policies that read pictures beside numbers as numbers.
+    settings (contract/settings.py); `flat` is for policies that read pictures beside numbers as numbers. With `screens`
+    an Atari game shows whole screens, one at a time, for a learner that makes them smaller itself.
     `my_module:Mine-v0` imports the module first, also from the working directory, where a notebook lies;
     `Mine-v0+Wrapper` is the environment in a wrapper (named.py). Raises GymError.
     """
@@ -44,7 +51,7 @@ def make(
         look_in(os.getcwd())
     try:
         if ATARI.match(gym_id):
-            return _atari(gym_id, wrappers, options, action_repeat, fire_on_reset)
+            return _atari(gym_id, wrappers, options, action_repeat, fire_on_reset, screens)
         named.register(gym_id)
         env = gym.make(gym_id, **options)
         env = named.wrapped(env, wrappers, gym_id)
@@ -80,8 +87,18 @@ def _hint(gym_id: str, error: BaseException) -> str:
 
 
 def _atari(
-    gym_id: str, wrappers: Sequence[str], options: Mapping[str, Any], action_repeat: int, fire_on_reset: bool
+    gym_id: str,
+    wrappers: Sequence[str],
+    options: Mapping[str, Any],
+    action_repeat: int,
+    fire_on_reset: bool,
+    screens: bool,
 ) -> gym.Env:
+    if screens and wrappers:
+        raise GymError(
+            f"{PREFIX}{gym_id} with wrappers in its name cannot have frames=device: they would see whole screens "
+            "instead of small ones; set frames to processor"
+        )
     try:
         import ale_py
         import cv2  # noqa: F401  # AtariPreprocessing needs it
@@ -89,11 +106,12 @@ def _atari(
         raise GymError(f'{PREFIX}{gym_id} needs {error.name}: pip install "dshq-widget[atari]"') from error
     gym.register_envs(ale_py)
     env = gym.make(gym_id, frameskip=1, **options)
-    env = gym.wrappers.AtariPreprocessing(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
+    read = Screens if screens else gym.wrappers.AtariPreprocessing
+    env = read(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
     env = named.wrapped(env, wrappers, gym_id)
     env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
     env = FireOnReset(env) if fire_on_reset and waits_for_fire(env) else env
-    return gym.wrappers.FrameStackObservation(env, STACK)
+    return env if screens else gym.wrappers.FrameStackObservation(env, STACK)
 
 
 def _wrappers(env: gym.Env) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
 
 FIRE = 1
 """The action of that meaning, where a game has it (OpenAI Baselines, `atari_wrappers.py`)."""
@@ -59,6 +61,20 @@ def waits_for_fire(env: gym.Env) -> bool:
     """Whether a game has FIRE among its actions, as Baselines and CleanRL ask."""
     meanings: list[str] = getattr(env.unwrapped, "get_action_meanings", list)()
     return len(meanings) > FIRE and meanings[FIRE] == "FIRE"
+
+
+class Screens(gym.wrappers.AtariPreprocessing):
+    """An Atari game as `AtariPreprocessing` reads it, but for the size: grey, uint8 `[height, width]` of the console's
+    screen, the brighter of the last two frames.
+    """
+
+    def __init__(self, env: gym.Env, **how: Any):
+        super().__init__(env, **how)
+        self.observation_space = gym.spaces.Box(0, 255, self.obs_buffer[0].shape, np.uint8)
+
+    def _get_obs(self) -> NDArray[np.uint8]:
+        brighter: NDArray[np.uint8] = np.maximum(*self.obs_buffer, out=self.obs_buffer[0])
+        return brighter.copy()
 
 
 class Staying(gym.Wrapper):

@@ -24,6 +24,7 @@ def without_meaning(spec: GameSpec) -> set[str]:
         "action_repeat": environment is not None,
         "fire_on_reset": atari,
         "life_ends_episode": atari,
+        "frames": atari,
     }
     return {key for key, meant in applies.items() if not meant}
 

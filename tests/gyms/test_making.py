@@ -90,7 +90,7 @@ def test_an_action_is_repeated_in_training_evaluation_and_the_show(tmp_path):
 
 def test_settings_of_atari_games_are_shown_with_them_alone():
     plain = described("gym:CartPole-v1").spec
-    of_atari = {"fire_on_reset", "life_ends_episode"}
+    of_atari = {"fire_on_reset", "life_ends_episode", "frames"}
     assert not of_atari & set(shown_settings(plain, "ppo")["schema"])
     assert of_atari <= set(shown_settings(dataclasses.replace(plain, atari=True), "ppo")["schema"])
     assert "action_repeat" not in shown_settings(Trainer("cartpole").drill.spec, "ppo")["schema"]

@@ -50,7 +50,7 @@ def test_the_page_gets_the_settings_of_the_algorithm(make, name, drill):  # noqa
     assert ("gpu" in config["presets"]) == ("cuda" not in algorithms.get(name).refuses)
 
 
-OF_ATARI_OR_TORCHRUN = {"fire_on_reset", "life_ends_episode", "joint"}
+OF_ATARI_OR_TORCHRUN = {"fire_on_reset", "life_ends_episode", "frames", "joint"}
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_new_widget_carries_everything_a_page_needs(make):
     assert len(buffers[data["buffer_paths"].index(["policy", "data"])]) == 4 * protocol.blob_floats(layers)
     assert state["policy"]["shape_hash"] == protocol.shape_hash(layers, state["policy"]["activation"])
     assert set(state["config"]["values"]) == set(settings.FIELDS)
-    of_environments = {"action_distribution", "action_repeat", "fire_on_reset", "life_ends_episode"}
+    of_environments = {"action_distribution", "action_repeat", "fire_on_reset", "life_ends_episode", "frames"}
     assert set(settings.FIELDS) - set(state["config"]["schema"]) == of_environments | {"joint"}
 
 

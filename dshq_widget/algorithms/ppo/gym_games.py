@@ -27,6 +27,7 @@ from dshq_kernels.play.loops import STATS
 from dshq_kernels.play.rollout import empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
+from dshq_widget.algorithms.ppo.sights import AsGiven, Observations, StackedScreens
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker, telling
@@ -90,7 +91,7 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
         return 0
     if config.workers > 0:
         return config.num_envs
-    env = make(environment.spec.environment.id, **made(config.to_json()))
+    env = make(environment.spec.environment.id, **_how(config))
     env.action_space.seed(config.seed)
     rng = np.random.default_rng(config.seed)
     with telling(environment.name, "reset"):
@@ -133,9 +134,14 @@ def allowed(environment: Environment, given: Any, count: int) -> NDArray[Any] | 
     return actions.allowing(np.asarray(given, bool))
 
 
+def _how(config: TrainConfig) -> dict[str, Any]:
+    """How a learner's environments are made, as keywords of `gyms.making.make`."""
+    return {**made(config.to_json()), "screens": config.frames == "device"}
+
+
 def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> VectorEnv:
     """`config.num_envs` copies, stepped in this process or each in its own process."""
-    makers = [maker(environment.spec.environment.id, made(config.to_json()))] * config.num_envs
+    makers = [maker(environment.spec.environment.id, _how(config))] * config.num_envs
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     if START_METHOD == "forkserver":
@@ -164,10 +170,17 @@ def unlink_semaphores() -> None:
 
 class GymGames(SimpleSource):
     """`config.num_envs` environments and their current episodes, of which none is that of an earlier start: `version`
-    is the one that the run goes on from. Raises GymError if one fails.
+    is the one that the run goes on from. `device` is the learner's. Raises GymError if one fails.
     """
 
-    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False, version: int = 0):
+    def __init__(
+        self,
+        environment: Environment,
+        config: TrainConfig,
+        apart: bool = False,
+        version: int = 0,
+        device: str = "cpu",
+    ):
         self.environment, self.actions = environment, environment.actions
         self.atari = bool(environment.spec.atari)
         self.distribution = config.action_distribution
@@ -178,13 +191,15 @@ class GymGames(SimpleSource):
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
         obs, infos = self._call("reset", seed=seeds.apart(config.seed, version) >> 1 if version else config.seed)
         unlink_semaphores()
-        self.obs, self.lives, self.mask = self._read(obs), self._lives(infos), self._mask(infos)
+        stacked = self.atari and config.frames == "device"
+        self.sight = StackedScreens(obs.shape[1:], device) if stacked else AsGiven(environment.name)
+        self.obs, self.lives, self.mask = self.sight.begin(obs), self._lives(infos), self._mask(infos)
 
     def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         steps, count = config.rollout_length, self.count
         stats = empty_stats(0)
-        seen = np.empty((steps, *self.obs.shape), self.obs.dtype)
+        seen = self.sight.room(steps, self.obs)
         said = np.empty((steps, count, self.actions.outputs), np.float32)
         values, rewards, final = (np.zeros((steps, count), np.float32) for _ in range(3))
         ended, cut = (np.zeros((steps, count), bool) for _ in range(2))
@@ -211,9 +226,9 @@ class GymGames(SimpleSource):
             if config.life_ends_episode:
                 ended[t] |= (self.lives < before) & ~over
             if cut[t].any():
-                last = self._read(np.stack(list(infos["final_obs"][cut[t]])))
+                last = self.sight.last(np.stack(list(infos["final_obs"][cut[t]])), cut[t])
                 final[t, cut[t]] = self._values(learner, last, cut[t])
-            self.obs, self.mask = self._read(obs), self._mask(infos)
+            self.obs, self.mask = self.sight.follow(obs, over), self._mask(infos)
             self._begin(over, t + 1)
         following = self._values(learner, self.obs, np.ones(count, bool))
         advantages, returns = gae(rewards, values, following, final, ended, cut, config.gamma, config.gae_lambda)
@@ -230,19 +245,19 @@ class GymGames(SimpleSource):
         """Outputs and values of what the environments show now, at decision t of the rollout."""
         return learner.look(self.obs)
 
-    def _values(self, learner: GymPPO, obs: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    def _values(self, learner: GymPPO, obs: Observations, rows: NDArray[Any]) -> NDArray[Any]:
         """Values f32 `[n]` of observations of the n environments in `rows`, bool `[N]`."""
         return learner.look(obs)[1]
 
     def _begin(self, over: NDArray[Any], t: int) -> None:
         """Where `over`, bool `[N]`, decision t of the rollout is the first one of an episode."""
 
-    def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSamples:
+    def _samples(self, seen: Observations, *rows: NDArray[Any]) -> GymSamples:
         """Samples from observations `[T, N, ...]` and the other fields in their order, `[T, N, ...]` each."""
         obs, *others = (_units(field) for field in (seen, *rows))
         return GymSamples(self._turned(obs), *others)
 
-    def _turned(self, obs: NDArray[Any]) -> NDArray[Any]:
+    def _turned(self, obs: Any) -> Any:
         """Observations `[units, 16, ...]` as samples have them: numbers alone are f32 `[units, n_obs, 16]`."""
         pictured = self.environment.spec.pictures_read
         return obs if pictured else np.ascontiguousarray(obs.transpose(0, 2, 1))
@@ -276,13 +291,6 @@ class GymGames(SimpleSource):
         """Lives left in each Atari game, i64 `[N]`; 0 in other environments."""
         return np.array(infos["lives"] if self.atari else np.zeros(self.count), np.int64)
 
-    def _read(self, obs: Any) -> NDArray[Any]:
-        """Observations as the network reads them; raises GymError if they are not finite."""
-        read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
-        if read.dtype != np.uint8 and not np.isfinite(read).all():
-            raise GymError(f"{self.environment.name} returned an observation that is not finite: fix the environment")
-        return read
-
     def _call(self, what: str, *arguments: Any, **named: Any) -> Any:
         with telling(self.environment.name, what):
             try:
@@ -305,6 +313,7 @@ class GymGames(SimpleSource):
         return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
 
 
-def _units(values: NDArray[Any]) -> NDArray[Any]:
-    """`[T, N, ...]` -> `[T * N / 16, 16, ...]`."""
-    return np.ascontiguousarray(values.reshape(-1, LANES, *values.shape[2:]))
+def _units(values: Any) -> Any:
+    """`[T, N, ...]` -> `[T * N / 16, 16, ...]`, of numpy's or of torch's."""
+    units = values.reshape(-1, LANES, *values.shape[2:])
+    return np.ascontiguousarray(units) if isinstance(units, np.ndarray) else units

@@ -57,7 +57,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     if said := environment.spec.environment.said:
         warn(channel, said)
     workers = processes(environment, config, int(job["processors"]))
-    games = (RecurrentGymGames if config.memory else GymGames)(environment, config, workers > 0, publisher.version)
+    source = RecurrentGymGames if config.memory else GymGames
+    games = source(environment, config, workers > 0, publisher.version, device)
     try:
         training = Run(
             channel,

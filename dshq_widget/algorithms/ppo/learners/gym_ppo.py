@@ -29,8 +29,10 @@ CHUNK = 1024
 class GymSamples:
     """A rollout in units of 16 rows, as `dshq_kernels.play.rollout.Samples`; actions as `gyms.spaces` draws them."""
 
-    obs: NDArray[Any]
-    """f32 `[units, n_obs, 16]`, or with pictures `[units, 16, *shape]`, uint8 of one alone (policy/layout.py)."""
+    obs: NDArray[Any] | torch.Tensor
+    """f32 `[units, n_obs, 16]`, or with pictures `[units, 16, *shape]`, uint8 of one alone (policy/layout.py); torch's
+    where they were made on the learner's device (sights.py).
+    """
     action: NDArray[Any]
     """f32 `[units, 16, k]`."""
     log_prob: NDArray[Any]
@@ -113,9 +115,9 @@ class GymPPO(TorchPPO):
         return beta.log_prob(action).sum(-1), beta.entropy().sum(-1).mean()
 
     @torch.no_grad()
-    def look(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def look(self, obs: NDArray[Any] | torch.Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[N, outputs]` and values f32 `[N]` of what the environments show now, never normalised."""
-        x = torch.cat([self.outputs(part.to(self.device)) for part in torch.from_numpy(obs).split(CHUNK)])
+        x = torch.cat([self.outputs(part.to(self.device)) for part in torch.as_tensor(obs).split(CHUNK)])
         outputs = x.cpu().numpy()
         return outputs[:, :-1], outputs[:, -1]
 
@@ -126,7 +128,7 @@ class GymPPO(TorchPPO):
 
     def _upload(self, samples: Any) -> dict[str, torch.Tensor]:
         arrays = {field.name: getattr(samples, field.name) for field in dataclasses.fields(samples)}
-        fields = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items() if array is not None}
+        fields = {name: torch.as_tensor(array).to(self.device) for name, array in arrays.items() if array is not None}
         if self.normalizer.observations is not None and not self.spec.pictures:
             normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
             fields["obs"] = (fields["obs"] - normal[:, :1]) * normal[:, 1:]

@@ -13,6 +13,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO, step
+from dshq_widget.algorithms.ppo.sights import Observations
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 
@@ -40,13 +41,13 @@ class RecurrentGymPPO(RecurrentPPO, GymPPO):
         return super().hidden(self.trunk(obs, weights), weights)
 
     @torch.no_grad()
-    def recall(self, obs: NDArray[Any], state: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def recall(self, obs: Observations, state: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Outputs f32 `[N, outputs]`, values f32 `[N]` and the next state f32 `[N, 2 memory]` of what the environments
         show now, never normalised, and the state before.
         """
         *_, (matrix, bias), (head, head_bias) = self._parts(self.weights)
         h, c = torch.from_numpy(state).to(self.device).chunk(2, -1)
-        x = torch.cat([self.hidden(torch.from_numpy(obs).to(self.device)), h], -1)
+        x = torch.cat([self.hidden(torch.as_tensor(obs).to(self.device)), h], -1)
         h, c = step(torch.addmm(bias, x, matrix), c)
         outputs = torch.addmm(head_bias, h, head).cpu().numpy()
         return outputs[:, :-1], outputs[:, -1], torch.cat([h, c], -1).cpu().numpy()
@@ -55,8 +56,8 @@ class RecurrentGymPPO(RecurrentPPO, GymPPO):
 class RecurrentGymGames(GymGames):
     """See `GymGames`; its learner is `RecurrentGymPPO`. Every environment has a memory of its own."""
 
-    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False, version: int = 0):
-        super().__init__(environment, config, apart, version)
+    def __init__(self, environment: Environment, config: TrainConfig, *given: Any, **named: Any):
+        super().__init__(environment, config, *given, **named)
         self.state_of_memories = np.zeros((self.count, 2 * config.memory), np.float32)
         self._start, self._begins = self.state_of_memories, list[NDArray[Any]]()
 
@@ -66,7 +67,7 @@ class RecurrentGymGames(GymGames):
         outputs, values, self.state_of_memories = learner.recall(self.obs, self.state_of_memories)
         return outputs, values
 
-    def _values(self, learner: Any, obs: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    def _values(self, learner: Any, obs: Observations, rows: NDArray[Any]) -> NDArray[Any]:
         return learner.recall(obs, self.state_of_memories[rows])[1]
 
     def _begin(self, over: NDArray[Any], t: int) -> None:
@@ -76,7 +77,7 @@ class RecurrentGymGames(GymGames):
     def _shaped(self, rows: NDArray[Any]) -> NDArray[Any]:
         return _by_tile(rows)
 
-    def _samples(self, seen: NDArray[Any], *rows: NDArray[Any]) -> GymSequences:
+    def _samples(self, seen: Observations, *rows: NDArray[Any]) -> GymSequences:
         steps = len(seen)
         states = self._start.reshape(-1, LANES, self._start.shape[1])
         obs, *others = (_by_tile(field) for field in (seen, *rows, np.stack(self._begins[:steps])))
@@ -93,8 +94,8 @@ class RecurrentGymGames(GymGames):
         )
 
 
-def _by_tile(values: NDArray[Any]) -> NDArray[Any]:
-    """`[T, N, ...]` -> `[N / 16 T, 16, ...]`."""
+def _by_tile(values: Any) -> Any:
+    """`[T, N, ...]` -> `[N / 16 T, 16, ...]`, of numpy's or of torch's."""
     steps, count, *rest = values.shape
     tiles = values.reshape(steps, count // LANES, LANES, *rest).swapaxes(0, 1)
-    return np.ascontiguousarray(tiles).reshape(-1, LANES, *rest)
+    return tiles.reshape(-1, LANES, *rest)
