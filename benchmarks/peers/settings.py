@@ -42,5 +42,5 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="after which a run ends in any case")
     parser.add_argument("--threads", type=int, default=1, help="where the library can be told")
     parser.add_argument("--checkout", help="of a library that is in no package index")
-    parser.add_argument("--game", default="cartpole", choices=("cartpole", "football"), help="of `steps`")
+    parser.add_argument("--game", default="cartpole", choices=("cartpole", "football", "breakout"), help="of `steps`")
     return parser.parse_args()

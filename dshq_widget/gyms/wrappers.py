@@ -73,7 +73,8 @@ class Screens(gym.wrappers.AtariPreprocessing):
         self.observation_space = gym.spaces.Box(0, 255, self.obs_buffer[0].shape, np.uint8)
 
     def _get_obs(self) -> NDArray[np.uint8]:
-        brighter: NDArray[np.uint8] = np.maximum(*self.obs_buffer, out=self.obs_buffer[0])
+        newest, before = self.obs_buffer
+        brighter: NDArray[np.uint8] = np.maximum(newest, before, out=newest)
         return brighter.copy()
 
 

@@ -199,7 +199,7 @@ class GymGames(SimpleSource):
         """Play one rollout with the learner's own weights."""
         steps, count = config.rollout_length, self.count
         stats = empty_stats(0)
-        seen = self.sight.room(steps, self.obs)
+        seen: Any = self.sight.room(steps, self.obs)
         said = np.empty((steps, count, self.actions.outputs), np.float32)
         values, rewards, final = (np.zeros((steps, count), np.float32) for _ in range(3))
         ended, cut = (np.zeros((steps, count), bool) for _ in range(2))
