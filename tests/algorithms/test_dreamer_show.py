@@ -9,11 +9,11 @@ import torch
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.show.match import check_sum
 from dshq_widget.algorithms.dreamer.show.policy import ShownPolicy
-from dshq_widget.algorithms.dreamer.show.process import MOST_PAGES, Show
+from dshq_widget.algorithms.dreamer.show.process import Show
 from dshq_widget.contract import torch_needed
 from dshq_widget.contract.protocol import REST_SECONDS
+from dshq_widget.env.ahead import MOST_PAGES, check_sum
 from dshq_widget.env.batch import Batch, compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError

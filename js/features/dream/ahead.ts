@@ -21,7 +21,7 @@ type How = Pick<Wanted, "repeat" | "opponent">;
 
 const SPREAD = 0x9e3779b1;
 
-/** As `check_sum` of dshq_widget/algorithms/dreamer/show/match.py. */
+/** As `check_sum` of dshq_widget/env/ahead.py. */
 export function checkSum(state: ArrayBuffer): number {
   let sum = 0;
   new Uint32Array(state).forEach((word, k) => {

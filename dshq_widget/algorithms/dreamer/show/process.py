@@ -1,13 +1,9 @@
-"""The process that plays the page's match ahead, and dreams for it: role `...dreamer.show.process:run`.
-
-A page asks for as many decisions as it will soon need and plays them by its own rules (docs/explain/dreamer.md).
-Nothing is computed that no page has asked for.
+"""The process that plays the page's match ahead (env/ahead.py), and dreams for it: docs/explain/dreamer.md. Role
+`dshq_widget.algorithms.dreamer.show.process:run`.
 """
 
 from __future__ import annotations
 
-import base64
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,104 +13,61 @@ import torch
 
 from dshq_widget.algorithms.dreamer.model.agent import Player
 from dshq_widget.algorithms.dreamer.show.dream import STEPS, Dream, Imagined, Latent, reconstructed
-from dshq_widget.algorithms.dreamer.show.match import Decision, Match
+from dshq_widget.algorithms.dreamer.show.match import Match
 from dshq_widget.algorithms.dreamer.show.policy import ShownPolicy
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.ahead import MOST_ASKED, Ahead, Decision, Pages
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
 
-MOST_PAGES = 4
-"""Pages that are played for at once; the one that asked longest ago is forgotten."""
-MOST_ASKED = 64
-"""Decisions that a page may be ahead."""
-FLUSH_SECONDS = 0.1
-"""Longest time that a decision waits for others to be sent with it."""
 IDLE_SECONDS = 0.5
 
 
 @dataclass
-class Played:
-    """What is played for one page."""
+class Played(Ahead[Match]):
+    """What is played for one page, and what was seen of it."""
 
-    plan: int
-    """The page's number of this plan: it makes another one whenever its match took another way."""
-    match: Match
-    player: Player
-    asked: int = 0
-    version: int = -1
-    watched: bool = False
-    made: list[Decision] = field(default_factory=list)
+    player: Player = field(kw_only=True)
     frames: list[bytes] = field(default_factory=list)
     surprises: list[tuple[int, float]] = field(default_factory=list)
     """Of the frames: tick, and nats."""
-    since: float = 0.0
-    """When the oldest decision that is not sent yet was made."""
     past: OrderedDict[int, tuple[bytes, Latent]] = field(default_factory=OrderedDict)
     """By tick, of the last decisions: the frame, and where the match stood in the model."""
     dream: Dream | None = None
 
 
-class Show:
-    """`obey` takes the page's messages, `advance` makes one decision for each page that asked."""
+class Show(Pages[Played]):
+    """See `Pages`; answers questions about dreams, too."""
 
     def __init__(self, channel: Channel, drill: CompiledDrill, policy: ShownPolicy, seed: int) -> None:
-        self.channel, self.drill, self.policy, self.seed = channel, drill, policy, seed
-        self.pages: OrderedDict[int, Played] = OrderedDict()
+        super().__init__(channel.send)
+        self.drill, self.policy, self.seed = drill, policy, seed
 
-    def obey(self, command: Mapping[str, Any]) -> None:
-        """One message of the table `kernel_to_show`. One about a plan that is not known is answered by DECIDE_AGAIN."""
-        kind, page, plan = command["type"], command["page"], command["plan"]
-        if kind == "DECIDE" and command["start"] is not None:
-            self._begin(page, plan, command["start"])
-        played = self.pages.get(page)
-        if played is None or played.plan != plan:
-            self.channel.send({"type": "DECIDE_AGAIN", "page": page, "plan": plan})
-        elif kind == "DECIDE":
-            played.asked = min(played.asked + command["count"], MOST_ASKED)
-            played.watched = command["watch"]
-        elif kind == "DREAM":
+    @property
+    def version(self) -> int:
+        return self.policy.version
+
+    def renew(self) -> None:
+        self.policy.renew()
+
+    def begin(self, start: Mapping[str, Any], before: Played | None, plan: int) -> Played:
+        chance = torch.Generator().manual_seed(self.seed + int(start["tick"]))
+        match = Match(self.drill, start, self.policy.dreamer.settings.repeat)
+        dream = None if before is None else before.dream
+        return Played(plan, match, player=Player(self.policy.dreamer, 1, chance), dream=dream)
+
+    def answer(self, kind: str, page: int, played: Played, command: Mapping[str, Any]) -> None:
+        if kind == "DREAM":
             self._imagine(page, played, command["tick"])
         elif kind == "ENTER_DREAM":
             self._enter(page, played, command["tick"])
         elif kind == "DREAM_ACT" and played.dream is not None:
             self._tell_inside(page, played, played.dream.step(command["action"]))
 
-    @property
-    def busy(self) -> bool:
-        """Whether a decision is asked for."""
-        return any(played.asked or played.made for played in self.pages.values())
-
-    def advance(self) -> None:
-        """One decision for each page that asked for some."""
-        now = time.monotonic()
-        for page, played in self.pages.items():
-            if played.asked:
-                self._decide(page, played, now)
-            if played.made and (not played.asked or now - played.since >= FLUSH_SECONDS):
-                self._tell(page, played)
-
-    def _begin(self, page: int, plan: int, start: Mapping[str, Any]) -> None:
-        before = self.pages.pop(page, None)
-        chance = torch.Generator().manual_seed(self.seed + int(start["tick"]))
-        match = Match(self.drill, start, self.policy.dreamer.settings.repeat)
-        self.pages[page] = Played(plan, match, Player(self.policy.dreamer, 1, chance))
-        if before is not None:
-            self.pages[page].dream = before.dream
-        while len(self.pages) > MOST_PAGES:
-            self.pages.popitem(last=False)
-
-    def _decide(self, page: int, played: Played, now: float) -> None:
-        if played.match.first or (played.match.chooses and not played.match.at_reset):
-            self.policy.renew()
-        if played.made and played.version != self.policy.version:
-            self._tell(page, played)
-        played.version = self.policy.version
-        played.since = played.since if played.made else now
+    def decide(self, played: Played) -> Decision:
         made = played.match.decide(played.player)
-        played.made.append(made)
-        played.asked -= 1
         if not made.seen:
-            return
+            return made
         seen = played.match.frame.numpy().tobytes()
         played.past[made.tick] = seen, Latent.of(played.player)
         while len(played.past) > 2 * MOST_ASKED:
@@ -123,19 +76,12 @@ class Show:
             frame, surprise = reconstructed(self.policy.dreamer, played.player)
             played.frames.append(seen + frame)
             played.surprises.append((made.tick, surprise))
+        return made
 
-    def _tell(self, page: int, played: Played) -> None:
-        rows = [[made.tick, made.sum, *made.actions] for made in played.made]
-        self._send(
-            "DECISIONS",
-            page,
-            played,
-            b"".join(played.frames),
-            version=played.version,
-            decisions=rows,
-            surprises=played.surprises,
-        )
-        played.made, played.frames, played.surprises = [], [], []
+    def told(self, played: Played) -> tuple[bytes, dict[str, Any]]:
+        data, surprises = b"".join(played.frames), played.surprises
+        played.frames, played.surprises = [], []
+        return data, {"surprises": surprises}
 
     # ---- dreams
 
@@ -153,7 +99,7 @@ class Show:
         dream = Dream(self.policy.dreamer, latent, self.seed + at)
         steps = [dream.look(), *(dream.step() for _ in range(STEPS))]
         later = [known for known in played.past if known > at][:STEPS]
-        self._send(
+        self.send(
             "IMAGINED",
             page,
             played,
@@ -172,11 +118,7 @@ class Show:
             self._tell_inside(page, played, played.dream.look())
 
     def _tell_inside(self, page: int, played: Played, now: Imagined) -> None:
-        self._send("DREAMT", page, played, now.frame, reward=now.reward, continues=now.continues)
-
-    def _send(self, kind: str, page: int, played: Played, data: bytes, **fields: Any) -> None:
-        message = {"type": kind, "page": page, "plan": played.plan, **fields}
-        self.channel.send({**message, "data": base64.b64encode(data).decode()})
+        self.send("DREAMT", page, played, now.frame, reward=now.reward, continues=now.continues)
 
 
 @role
