@@ -19,7 +19,7 @@ from benchmarks.running import parser_of
 from dshq_widget.drills.ball_physics import BALL_RADIUS, HALF_SIDE
 from dshq_widget.env.batch import Batch
 from dshq_widget.policy import ladder
-from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.policy import Policy
 
 MATCHES = 2000

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from dshq_widget.env.making import make, make_parallel, make_vec
     from dshq_widget.env.registration import register_environments
     from dshq_widget.learning.telemetry.metrics_file import read_metrics
-    from dshq_widget.policy.checkpoint import CheckpointError, load_policy
+    from dshq_widget.policy.checkpoint import CheckpointError
     from dshq_widget.policy.export_json import save_json
     from dshq_widget.policy.export_onnx import ExportError, save_onnx
+    from dshq_widget.policy.loading import load_policy
     from dshq_widget.policy.policy import Policy
     from dshq_widget.policy.saving import save_policy
     from dshq_widget.training.evaluation import evaluate
@@ -93,7 +94,7 @@ _HOMES = {
     "compile_drill": "drill.compiled",
     "debug": "env.debugging",
     "evaluate": "training.evaluation",
-    "load_policy": "policy.checkpoint",
+    "load_policy": "policy.loading",
     "save_policy": "policy.saving",
     "Policy": "policy.policy",
     "make": "env.making",

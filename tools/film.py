@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from dshq_widget.cli import record
 from dshq_widget.env.batch import compiled
-from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.learning.saved_state import Fits
     from dshq_widget.policy.checkpoint import Checkpoint
+    from dshq_widget.policy.own_spec import OwnSpec
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
 
@@ -166,6 +167,13 @@ class Algorithm:
     """`network(settings)`: what stands in front of its network, as encoded in `layers`
     (dshq_kernels/network/layers.py), and the hidden sizes. None: what the drill and the shared settings say.
     """
+    with_own: Callable[[Algorithm, OwnSpec, GameSpec], Algorithm] | None = None
+    """`with_own(algorithm, network, spec)`: the same algorithm for a game where a person's own network takes the place
+    of the one that settings describe; its `start` finds `job["network"]`, "name" and "folder" of the factory. None:
+    there is no such.
+    """
+    own: OwnSpec | None = None
+    """That network."""
     of_layers: Callable[[Sequence[int]], Mapping[str, Any]] = lambda layers: {}
     """Its own settings that give it the network of these layers. They win over those of a file: an older one may not
     have them.
@@ -187,7 +195,9 @@ class Algorithm:
     engines: Mapping[str, Engine] = field(default_factory=dict)
     """By the name that `engine=` calls each by."""
     refuses: Mapping[str, str] = field(default_factory=dict)
-    """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
+    """Feature (a key of `FEATURES`, or an engine's name) -> the sentence with which it is refused. All other features
+    work.
+    """
 
     tensors: Mapping[str, Fits] = field(default_factory=dict)
     """What it saves by names of its own that begin with `train.`, and what these must be (learning/saved_state.py): a
@@ -244,10 +254,16 @@ class Algorithm:
         whole = settings.schema()
         return {key: {**whole[key], "effect": self.effect(key)} for key in self.shared_settings}
 
+    def with_network(self, network: OwnSpec, spec: GameSpec) -> Algorithm:
+        """The same with a person's own network, for a game. Raises Refused if it does not take one."""
+        if self.with_own is None:
+            raise Refused(f"{self.name} has a network that it knows: leave out --network, or choose the algorithm ppo")
+        return self.with_own(self, network, spec)
+
     @property
     def plays_alone(self) -> bool:
         """Whether its policy is the network in its file. Else that network stands in for it, and plays at random."""
-        return self.played is None
+        return self.played is None or self.own is not None
 
     def require(self, feature: str) -> None:
         """Raises Refused, with the declared sentence, if the algorithm does not have this feature."""
@@ -260,7 +276,8 @@ class Algorithm:
         if engine == "local":
             return self.start
         if engine not in self.engines:
-            raise Refused(f"{self.name} does not run on the engine {engine}: leave out --engine {engine}")
+            usual = f"{self.name} does not run on the engine {engine}: leave out --engine {engine}"
+            raise Refused(self.refuses.get(engine, usual))
         return self.engines[engine].start
 
     def check(self, spec: GameSpec, config: TrainConfig | None = None) -> None:

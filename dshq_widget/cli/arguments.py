@@ -102,6 +102,14 @@ def know_algorithm(arguments: list[str]) -> None:
         algorithms.chosen(named)
 
 
+def _network(verb: Parser) -> None:
+    verb.add_argument(
+        "--network",
+        metavar="MODULE:NAME",
+        help="a network of your own, module:NAME or my_network.py:NAME (docs/howto/own-network.md)",
+    )
+
+
 def _train(verb: Parser) -> None:
     verb.add_argument(
         "start",
@@ -116,6 +124,7 @@ def _train(verb: Parser) -> None:
         help=f"{', '.join(algorithms.algorithms)}, or one of your own, module:NAME (default: that of the .dshq file, "
         "else what the drill declares)",
     )
+    _network(verb)
     verb.add_argument(
         "--seconds",
         type=float,
@@ -245,6 +254,7 @@ def _evaluate(verb: Parser) -> None:
         ),
     )
     _drill(verb)
+    _network(verb)
 
 
 def _drill(verb: Parser) -> None:
@@ -340,6 +350,7 @@ def _play(verb: Parser) -> None:
     )
     _drill(verb)
     verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")
+    _network(verb)
     verb.add_argument(
         "--engine",
         choices=("local", *algorithms.BROUGHT),

@@ -84,7 +84,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
     saved = checkpoint.load(options.policy)
     drill = options.drill if saved.environment else drill_argument.drill_of(saved, options.policy, options.drill)
-    how = {key: getattr(options, key) for key in ("against", "matches", "seed", "greedy", "search")}
+    how = {key: getattr(options, key) for key in ("against", "matches", "seed", "greedy", "search", "network")}
     result = run(options.policy, drill, **how)
     if not options.json:
         _print_evaluation(result, [] if saved.environment else compiled(drill).spec.baselines)
@@ -115,7 +115,7 @@ def _print_evaluation(result: dict[str, Any], baselines: Sequence[str]) -> None:
 
 def export(options: argparse.Namespace) -> dict[str, Any]:
     """Export a policy as a web page that plays it, as an ONNX model, or as plain JSON."""
-    from dshq_widget.policy import checkpoint
+    from dshq_widget.policy import checkpoint, loading
 
     if options.html is None and options.onnx is None and options.to_json is None:
         raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx, --to-json BOT.json or several")
@@ -126,7 +126,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     for feature in ("onnx", "html"):
         if getattr(options, feature) is not None and saved.algorithm in algorithms.algorithms:
             algorithms.algorithms[saved.algorithm].require(feature)
-    policy = checkpoint.as_policy(saved)
+    policy = loading.as_policy(saved)
     wants_rules = options.html or options.drill
     drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill
     result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
@@ -356,7 +356,7 @@ def play(options: argparse.Namespace) -> None:
     elif options.drill is not None:
         raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
     how = {"port": options.port, "browser": not options.no_browser, "as_json": options.json}
-    run(shown, policy=policy, algorithm=algorithm, engine=options.engine, **how)
+    run(shown, policy=policy, algorithm=algorithm, engine=options.engine, network=options.network, **how)
 
 
 def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import webbrowser
+from typing import Any
 
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
@@ -19,17 +20,20 @@ def play(
     policy: str | None = None,
     algorithm: str | None = None,
     engine: str = "local",
+    network: str | None = None,
     port: int = 0,
     browser: bool = True,
     as_json: bool = False,
 ) -> dict[str, str]:
     """Serve a widget of `drill`, in which the policy file `policy` plays if one is given, until Ctrl-C or SIGTERM.
-    Train trains by `algorithm` (default: the drill's), in the page with `engine="page"`.
+    Train trains by `algorithm` (default: the drill's), in the page with `engine="page"`; `network` is a network of
+    one's own.
 
     As soon as it answers, its address is the last line of stdout; with `as_json` that is {url, drill}, which is what is
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
     """
-    with Told() as told, DrillWidget(drill, policy=policy, algorithm=algorithm, engine=engine) as widget:
+    how: dict[str, Any] = {"algorithm": algorithm, "engine": engine, "network": network}
+    with Told() as told, DrillWidget(drill, policy=policy, **how) as widget:
         server = serve(widget, port)
         said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
         print(json.dumps(said) if as_json else server.url, flush=True)

@@ -20,7 +20,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.picture import Painter
 from dshq_widget.files import atomic
-from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.policy import checkpoint, ladder, loading
 from dshq_widget.policy.checkpoint import Checkpoint
 from dshq_widget.policy.compatibility import shape_of
 from dshq_widget.policy.policy import Policy
@@ -76,7 +76,7 @@ def by_file(saved: Checkpoint, name: str, drill: CompiledDrill, greedy: bool = F
     """The policy in a file called `name` as a player. Raises CheckpointError where the file has another network than
     the drill's: a strange layer in front may cost minutes a decision.
     """
-    policy = checkpoint.as_policy(saved)
+    policy = loading.as_policy(saved)
     shape_of(saved, name, drill.spec)
     return by_policy(policy, greedy)
 

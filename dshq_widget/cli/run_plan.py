@@ -30,6 +30,7 @@ class Plan:
     start: str
     drill_file: str | None
     algorithm: str | None
+    network: str | None
     budget: dict[str, Any]
     out: str | None
     latest: bool
@@ -45,7 +46,7 @@ def of(options: argparse.Namespace) -> Plan:
     """The plan of these options. Raises UsageError or ConfigError."""
     file = run_file.read(options.config, _with_settings()) if options.config is not None else run_file.RunFile()
     flags = {"drill": options.start, "drill_file": options.drill}
-    named = ("algorithm", "out", "latest", "log_dir", "track", "engine", "ray_address")
+    named = ("algorithm", "network", "out", "latest", "log_dir", "track", "engine", "ray_address")
     flags |= {key: getattr(options, key) for key in named}
     run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
     if options.config is not None and not options.trust_config:
@@ -73,6 +74,7 @@ def of(options: argparse.Namespace) -> Plan:
         run["drill"],
         run.get("drill_file"),
         algorithm,
+        run.get("network"),
         budget,
         run.get("out"),
         bool(run.get("latest")),
@@ -161,6 +163,7 @@ class Written:
         plan, trainer = self._plan, self._trainer
         budget = plan.budget or ({} if trainer.drill.spec.target is not None else {"seconds": SECONDS})
         run: dict[str, Any] = {"drill": plan.start, "drill_file": plan.drill_file, "algorithm": trainer.algorithm}
+        run |= {"network": trainer.network.get("name")}
         run |= {**budget, "out": plan.out, "latest": plan.latest or None, "log_dir": plan.log_dir}
         run |= {"track": plan.track, "ray_address": plan.ray_address or None}
         run |= {"engine": plan.engine} if plan.engine != "local" else {}

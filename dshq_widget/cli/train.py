@@ -42,7 +42,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
-    how |= {"engine": plan.engine, "ray_address": plan.ray_address}
+    how |= {"engine": plan.engine, "ray_address": plan.ray_address, "network": plan.network}
     places = {os.path.abspath(path) for path in (out, log_dir and log_dir / AUTOSAVE_NAME) if path}
     with (
         claims.claimed(*([out] if out and len(places) > 1 else [])),  # the trainer claims what it writes itself

@@ -42,6 +42,7 @@ RUN_KEYS: dict[str, Mapping[str, Any]] = {
     "drill": _about("text"),
     "drill_file": _about("text"),
     "algorithm": _about("text"),
+    "network": _about("text"),
     "engine": _about("text"),
     "ray_address": _about("text"),
     "seconds": _about("float", "s", 0.001, 1e9),
@@ -57,6 +58,7 @@ MEANINGS = {
     "drill": "What is trained: a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file to continue.",
     "drill_file": "The Python file of the drill that the .dshq file was trained on.",
     "algorithm": "What trains; by default the .dshq file's algorithm, else the one that the drill declares.",
+    "network": "A network of your own: module:NAME, or a Python file and its name, my_network.py:NAME.",
     "engine": "Where the games are played: local, or ray, a Ray cluster.",
     "ray_address": "Head of the Ray cluster, HOST:PORT.",
     "seconds": "Training time, without start-up and evaluation.",
@@ -135,6 +137,8 @@ def reaches(path: str | os.PathLike[str], run: Mapping[str, Any]) -> dict[str, s
         name = str(run.get(key, ""))
         if name.endswith(".py") or (name.startswith("gym:") and ":" in name.removeprefix("gym:")):
             found[key] = f"runs the Python code of {name}"
+    if run.get("network"):
+        found["network"] = f"runs the Python code of {run['network']}"
     if run.get("ray_address"):
         found["ray_address"] = f"joins the Ray cluster at {run['ray_address']}"
     if run.get("engine", "local") not in HERE:  # also without an address: Ray finds one by itself

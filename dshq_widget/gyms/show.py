@@ -19,7 +19,12 @@ import numpy as np
 from dshq_widget.gyms.making import make
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import GymPolicy, RecurrentGymPolicy, gym_policy
+from dshq_widget.policy.layout import pictures_of
+from dshq_widget.policy.own_network import Found
+from dshq_widget.policy.own_policy import OwnGymPolicy
+from dshq_widget.policy.own_spec import OwnSpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.own_modules import found_in
 from dshq_widget.runtime.process import OUTBOX_BYTES, Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -186,11 +191,23 @@ class Show:
             self.version = version
             self._tell("swap")
         job = self.job
+        if job.get("network"):
+            return self._own(weights)
         policy = gym_policy(job["layers"], job["activation"], weights, job["environment"], job["distribution"])
         before = vars(self).get("policy")  # none at the beginning
         if isinstance(policy, RecurrentGymPolicy) and isinstance(before, RecurrentGymPolicy):
             policy.state = before.state  # what was remembered goes on
         return policy
+
+    def _own(self, weights: Any) -> GymPolicy:
+        """A network of a person's own, imported once, with these weights."""
+        job, before = self.job, vars(self).get("policy")
+        if isinstance(before, OwnGymPolicy):
+            before.take(weights)
+            return before
+        environment, found = job["environment"], Found.from_json(job["network"], found_in)
+        spec = OwnSpec.reading(tuple(job["layers"]), pictures_of(environment), found)
+        return OwnGymPolicy(spec, weights, environment, job["distribution"])
 
     def _tell(self, kind: str) -> None:
         self.events.append({"kind": kind, "tick": self.tick, "side": -1, "version": self.version})

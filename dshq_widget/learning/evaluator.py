@@ -5,9 +5,11 @@ drill of one side the mean return of a hundred episodes.
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
+from dshq_kernels.play.rollout import Player
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
@@ -59,26 +61,33 @@ class Evaluator(Judge):
 
     def warm_up(self, weights: np.ndarray) -> None:
         """Compile everything; the results are not counted."""
-        player = network(self.spec.layers, self.spec.activation, weights)
         if self.alone:
-            evaluate_alone(self.drill, player, 1)
+            self._alone(weights, 1, 0)
         for name in self.names[:1]:
-            evaluate(self.drill, player, opponent(name, self.drill), 1)
+            self._against(weights, name, 1, 0)
+
+    def _alone(self, weights: np.ndarray, episodes: int, seed: int) -> dict[str, Any]:
+        """As `policy.evaluate.evaluate_alone`, with these weights."""
+        return evaluate_alone(self.drill, self._player(weights), episodes, seed=seed)
+
+    def _against(self, weights: np.ndarray, name: str, matches: int, seed: int) -> dict[str, Any]:
+        """As `policy.evaluate.evaluate`, with these weights."""
+        return evaluate(self.drill, self._player(weights), opponent(name, self.drill), matches, seed=seed, name=name)
+
+    def _player(self, weights: np.ndarray) -> Player:
+        return network(self.spec.layers, self.spec.activation, weights)
 
     def play(self, weights: np.ndarray) -> None:
         """One round, against each."""
         begin = time.monotonic()
-        player = network(self.spec.layers, self.spec.activation, weights)
         if self.alone:
-            result = evaluate_alone(self.drill, player, EPISODES, seed=self.seed + self.episodes)
+            result = self._alone(weights, EPISODES, self.seed + self.episodes)
             self.metrics["evaluated_return"] = result["return_mean"]
             if result["target"] is not None:
                 self.metrics["solved"] = int(result["solved"])
             self.episodes += EPISODES
         for k, name in enumerate(self.names):
-            result = evaluate(
-                self.drill, player, opponent(name, self.drill), MATCHES, seed=self.seed + self.episodes, name=name
-            )
+            result = self._against(weights, name, MATCHES, self.seed + self.episodes)
             scripted = k == 0 and len(self.names) > 1
             self._smooth("win_rate_ema" if scripted else "win_rate_random", result["win_rate"])
             self._smooth("win_share" if scripted else "win_share_random", result["win_share"])

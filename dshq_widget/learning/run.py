@@ -384,6 +384,7 @@ class Run:
             algorithm=self.job.get("algorithm", "ppo"),
             algorithm_settings=self.algorithm_settings,
             stands_in=bool(self.job.get("stands_in")),
+            network=self.spec.own,
         )
         try:
             checkpoint.save(path, saved)

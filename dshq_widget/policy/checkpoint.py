@@ -4,12 +4,13 @@ data.
 Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
 `format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
 `step` (agent steps), `seed`, `config` and `metrics` (JSON objects), `algorithm` (a file without it is "ppo"),
-`algorithm_settings` (JSON object, if it has any), `stands_in` ("true" where the policy is more than the network), for
-Gymnasium's `environment` (JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by
-the tensor bytes. An environment's `pixels` is the shape of a picture that is read alone, else `[]`; `pictures` lists
-the shapes of those that are read in a row with numbers (layout.py). A file without `pictures`, as older releases wrote
-it, reads such pictures as numbers. Tensors: `weights` f32 (the policy blob), and optionally the learner's own state:
-`adam_m`, `adam_v` f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
+`algorithm_settings` (JSON object, if it has any), `stands_in` ("true" where the policy is more than the network), of a
+person's own network `network` (JSON object, own_network.py), for Gymnasium's `environment` (JSON object), and `sha256`,
+the hash of all other metadata (JSON, sorted keys) followed by the tensor bytes. An environment's `pixels` is the shape
+of a picture that is read alone, else `[]`; `pictures` lists the shapes of those that are read in a row with numbers
+(layout.py). A file without `pictures`, as older releases wrote it, reads such pictures as numbers. Tensors: `weights`
+f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64, `generator...`,
+`normalizer...`, `train...`.
 
 Reading checks every length before it allocates, and every value before anybody computes with it: numbers are finite and
 of 64 bits, layers cost no more than `MOST_WORK` operations a decision, and so do the convolutions of all pictures; an
@@ -41,12 +42,9 @@ from dshq_widget.contract.finite import for_json, is_finite, plain, unusable
 from dshq_widget.contract.setting import ConfigError, parse_value
 from dshq_widget.contract.settings import FIELDS
 from dshq_widget.files import atomic
-from dshq_widget.policy import convolutions, ladder
-from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
-from dshq_widget.policy.gym_policy import USUALLY_MADE, GymPolicy, gym_policy
+from dshq_widget.policy import convolutions, ladder, own_network
+from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.layout import MOST_PICTURES, Layout, pictures_of
-from dshq_widget.policy.policy import Policy
-from dshq_widget.policy.recurrent import RecurrentPolicy
 from dshq_widget.system.paths import BINARY, NO_WAIT
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
@@ -69,7 +67,7 @@ METADATA = (
     *("drill", "rules_hash", "version", "step", "seed", "config", "metrics"),
     *("algorithm", "algorithm_settings"),
 )
-"""What a policy that was read from a file knows about itself."""
+"""What a policy that was read from a file knows about itself (loading.py)."""
 STOOD_IN = ("dreamer",)
 """Algorithms of whose files those of release 0.1 do not say `stands_in`."""
 LONGEST_TEXT = 1000
@@ -107,6 +105,10 @@ class Checkpoint:
     """The algorithm's own settings; empty if it has none."""
     stands_in: bool = False
     """Whether the policy is more than the network in `weights`, which only stands in for it and plays at random."""
+    network: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Of a network of a person's own (own_network.py), else empty: `name`, `module:NAME`, which is never imported, and
+    `tensors`, the hash of their names and shapes. `layers` is then what it reads, and its outputs with the value.
+    """
 
     @property
     def shape_hash(self) -> str:
@@ -119,38 +121,15 @@ class Checkpoint:
         return memory_of(self.layers)
 
 
-def load_policy(path: str | os.PathLike[str]) -> Policy:
-    """The policy in a `.dshq` file, or of the package's ladder ("ball:gold"), ready to act; raises CheckpointError."""
-    return as_policy(load(path))
-
-
 def check_whole(saved: Checkpoint) -> None:
-    """Raises CheckpointError if the network in a checkpoint only stands in for its policy."""
+    """Raises CheckpointError if the network in a checkpoint only stands in for its policy, or is a person's own."""
+    if saved.network:
+        raise CheckpointError(own_network.needed(saved.network))
     if saved.stands_in:
         raise CheckpointError(
             f"a policy of the algorithm {saved.algorithm} is more than the network in its file, so it plays in "
             "`dshq train`, `dshq evaluate` and `dshq play` only"
         )
-
-
-def as_policy(saved: Checkpoint) -> Policy:
-    """The policy in a checkpoint, with its metadata. Raises CheckpointError where it is more than a network."""
-    check_whole(saved)
-    metadata = {key: getattr(saved, key) for key in METADATA}
-    if saved.environment:
-        return as_gym_policy(saved, metadata)
-    made = RecurrentPolicy if saved.memory else Policy
-    return made(saved.layers, saved.activation, saved.weights, metadata)
-
-
-def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
-    """The same for a Gymnasium environment."""
-    distribution = setting_of(saved, "action_distribution", DISTRIBUTIONS[0])
-    how = {key: setting_of(saved, key, usual) for key, usual in USUALLY_MADE.items()}
-    if not (pictures_of(saved.environment) or "pictures" in saved.environment):
-        how["flat"] = True  # older files' pictures beside numbers are numbers
-    environment = {**saved.environment, "made": how}
-    return gym_policy(saved.layers, saved.activation, saved.weights, environment, distribution, metadata)
 
 
 def setting_of(saved: Checkpoint, key: str, usual: Any) -> Any:
@@ -208,6 +187,8 @@ def encode(checkpoint: Checkpoint) -> bytes:
         metadata["stands_in"] = "true"
     if checkpoint.environment:
         metadata["environment"] = _written(checkpoint.environment)
+    if checkpoint.network:
+        metadata["network"] = _written(checkpoint.network)
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
     (header_bytes,) = struct.unpack_from("<Q", draft)
     metadata["sha256"] = _digest(metadata, memoryview(draft)[8 + header_bytes :])
@@ -323,10 +304,13 @@ def _decode(content: bytes) -> Checkpoint:
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
         raise CheckpointError("its network shape does not match its shape hash")
     tensors = _tensors(header, data)
-    environment = _environment(metadata)
+    environment, network = _environment(metadata), _network(metadata)
     floats = protocol.blob_floats(layers) + sum(map(convolutions.floats, pictures_of(environment)))
     weights = tensors.pop("weights", None)
-    if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
+    if network:
+        if weights is None or weights.dtype != np.float32 or weights.ndim != 1 or len(layers) != 2:
+            raise CheckpointError(f"its weights and layers are not those of a network such as {network['name']}")
+    elif weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
         raise CheckpointError(f"its weights are not the {floats:,} floats that layers {list(layers)} need")
     if environment:
         _check_fits(environment, text["drill"], layers)
@@ -349,6 +333,7 @@ def _decode(content: bytes) -> Checkpoint:
         _algorithm(metadata),
         _json(metadata.get("algorithm_settings", "{}"), "algorithm's settings", dict),
         metadata.get("stands_in") == "true" or _algorithm(metadata) in STOOD_IN,
+        network,
     )
 
 
@@ -373,6 +358,16 @@ def _environment(metadata: dict[str, str]) -> dict[str, Any]:
         Actions.from_json(found.get("actions", {}))
     except ValueError as error:  # GymError is one
         raise CheckpointError(str(error)) from None
+    return found
+
+
+def _network(metadata: dict[str, str]) -> dict[str, Any]:
+    """What it says of a network of a person's own; empty for one of layers."""
+    if "network" not in metadata:
+        return {}
+    found = _json(metadata["network"], "network", dict)
+    if not own_network.is_described(found):
+        raise CheckpointError("what it says of its network is not usable")
     return found
 
 

@@ -12,7 +12,7 @@ from dshq_widget import drills
 from dshq_widget.contract import setting, settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.policy import ladder
+from dshq_widget.policy import ladder, own_network
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load, setting_of
 from dshq_widget.policy.layout import pictures_of
 from dshq_widget.policy.network import PolicySpec
@@ -39,8 +39,10 @@ def settings_of(saved: Checkpoint) -> TrainConfig:
     """A file's settings, as far as this release knows them; the network's shape comes from its layers. A run of
     joint learners goes on alone unless it is asked to be joint again.
     """
-    layers, memory = without_memory(saved.layers), memory_of(saved.layers)
     known = {key: value for key, value in saved.config.items() if key in settings.FIELDS and key != "joint"}
+    if saved.network:
+        return TrainConfig.from_values(known)
+    layers, memory = without_memory(saved.layers), memory_of(saved.layers)
     hidden = [size // (2 if known.get("separate_value_net") else 1) for size in layers[1:-1] if size > 0]
     shape = {"hidden_sizes": hidden, "activation": saved.activation, "memory": memory}
     return TrainConfig.from_values(known, shape)
@@ -53,12 +55,14 @@ def other_rules(saved: Checkpoint, name: str, spec: GameSpec) -> str:
     return f"{os.path.basename(name)} was trained with different rules of {spec.name}; it plays, but may play worse"
 
 
-def check_layers(saved: Checkpoint, name: str, spec: GameSpec, layers: tuple[int, ...]) -> None:
-    """Raises CheckpointError if the file called `name` holds a different network from `layers`."""
-    if saved.layers != layers:
+def check_layers(saved: Checkpoint, name: str, spec: GameSpec, network: PolicySpec) -> None:
+    """Raises CheckpointError if the file called `name` holds a different network from this one."""
+    if why := own_network.other(saved.network, network.own):
+        raise CheckpointError(f"cannot continue from {name!r}: {why}")
+    if saved.layers != network.layers:
         raise CheckpointError(
             f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec.name!r} needs "
-            f"{list(layers)}: choose a file for this drill and network"
+            f"{list(network.layers)}: choose a file for this drill and network"
         )
     if (pictures := pictures_of(saved.environment)) != spec.pictures_read:
         raise CheckpointError(
@@ -69,8 +73,10 @@ def check_layers(saved: Checkpoint, name: str, spec: GameSpec, layers: tuple[int
 
 def check_weights(saved: Checkpoint, name: str, network: PolicySpec | None = None) -> None:
     """Raises CheckpointError if the weights in the file called `name` do not fit this network; None: the one that its
-    own layers and settings declare.
+    own layers and settings declare, if it has layers.
     """
+    if network is None and saved.network:
+        return
     separate = setting_of(saved, SEPARATE, False)
     try:
         declared = PolicySpec(saved.layers, saved.activation, separate, pictures_of(saved.environment))
@@ -88,7 +94,7 @@ def shape_of(saved: Checkpoint, name: str, spec: GameSpec) -> dict[str, Any]:
         network = PolicySpec.for_config(spec, config)
     except ValueError as error:
         raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
-    check_layers(saved, name, spec, network.layers)
+    check_layers(saved, name, spec, network)
     return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net", "memory")}
 
 

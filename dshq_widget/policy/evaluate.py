@@ -92,8 +92,13 @@ def evaluate(
     mean_goals_against per match, episode_length_mean in decisions, return_mean.
     """
     played = play(drill, player, against, matches, seed=seed, greedy=greedy, searching=searching)
-    wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
-    decided = wins + losses
+    return tallied(played.result, played.length, played.returns, name)
+
+
+def tallied(result: np.ndarray, length: np.ndarray, returns: np.ndarray, name: str) -> dict[str, Any]:
+    """The numbers of `evaluate` from each match's result (+1, 0, -1), length in decisions and return, `[matches]`."""
+    wins, losses = int((result > 0).sum()), int((result < 0).sum())
+    matches, decided = len(result), wins + losses
     return {
         "matches": matches,
         "wins": wins,
@@ -106,8 +111,8 @@ def evaluate(
         "ci95": wilson(wins, losses),
         "mean_goals_for": wins / matches,
         "mean_goals_against": losses / matches,
-        "episode_length_mean": float(played.length.mean()),
-        "return_mean": float(played.returns.mean()),
+        "episode_length_mean": float(length.mean()),
+        "return_mean": float(returns.mean()),
     }
 
 
@@ -130,12 +135,17 @@ def evaluate_alone(
     that is not won.
     """
     played = play(drill, player, Player(IDLE), episodes, seed=seed, greedy=greedy, searching=searching)
-    found = summary(played.returns.astype(np.float64), played.length, drill.spec.target)
-    optimum = drill.spec.optimum
-    if isinstance(optimum, str):
+    found = rated(drill, played.returns.astype(np.float64), played.length)
+    if isinstance(optimum := drill.spec.optimum, str):
         best = play(drill, opponent(optimum, drill), Player(IDLE), episodes, seed=seed)
         found["optimality"] = float(np.mean(np.where(played.result > 0, best.length / played.length, 0.0)))
-    elif optimum is not None:
+    return found
+
+
+def rated(drill: CompiledDrill, returns: np.ndarray, lengths: np.ndarray) -> dict[str, Any]:
+    """`summary` of a drill's episodes, and `optimality` where the drill says what the best mean return is."""
+    found, optimum = summary(returns, lengths, drill.spec.target), drill.spec.optimum
+    if optimum is not None and not isinstance(optimum, str):
         found["optimality"] = found["return_mean"] / optimum
     return found
 

@@ -112,6 +112,11 @@ class PolicySpec:
         return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net, config.memory)
 
     @property
+    def own(self) -> dict[str, Any]:
+        """What a file says of a network of a person's own (own_network.py); empty for one of layers."""
+        return {}
+
+    @property
     def front(self) -> Front | None:
         """The layer in front of the dense layers, or None."""
         return parse(self.layers)[0]

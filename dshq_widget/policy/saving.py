@@ -45,6 +45,7 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
         activation=policy.spec.activation,
         weights=policy.weights,
         environment=environment,
+        network=policy.spec.own,
     )
     check_weights(saved, os.path.basename(path))
     return checkpoint.save(path, saved)

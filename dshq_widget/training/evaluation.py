@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.contract.finite import whole
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.policy import checkpoint, compatibility, loading
+from dshq_widget.policy.own_network import Found
+from dshq_widget.policy.own_spec import OwnSpec
+from dshq_widget.training import given_network
 from dshq_widget.training.any_drill import compiled, with_rules
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ def evaluate(
     seed: int = 0,
     greedy: bool = False,
     search: str | None = None,
+    network: str | Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """Play the policy of a `.dshq` file, or one of the package ("ball:gold"), and count.
 
@@ -38,7 +43,8 @@ def evaluate(
     of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver"
     or "gold" of the drill's ladder, another policy, or "league:best" or "league:v120" of the league in the file itself.
     The same `seed` plays the same matches. With `greedy` the likeliest action is taken, else actions are drawn.
-    `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/explain/search.md).
+    `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/explain/search.md). `network` is the
+    network of your own that the file was trained with (docs/howto/own-network.md).
 
     Returns, for two sides, `wins`, `draws`, `losses`, `points` = (wins + draws / 2) / matches, `win_rate` of decided
     matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side
@@ -52,8 +58,9 @@ def evaluate(
     if matches > MOST_MATCHES:  # all are played at once
         raise ValueError(f"matches must be {MOST_MATCHES:,} at most, got {matches:,}")
     saved = checkpoint.load(policy)
+    own = None if network is None else given_network.found(network)
     if saved.environment:
-        found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search)
+        found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search, own)
         return {"policy": os.fspath(policy), **found}
     if drill is None:
         path = os.fspath(policy)
@@ -69,10 +76,13 @@ def evaluate(
         result["search"] = [searching.how.particles, searching.how.depth]
     if not alone:
         result["against"] = who
-    own = algorithms.algorithms[saved.algorithm].evaluate if saved.algorithm in algorithms.algorithms else None
-    how: dict[str, Any] = {"seed": seed, "greedy": greedy, "searching": searching}
+    algorithm = algorithms.algorithms.get(saved.algorithm)
     if own is not None:
-        result |= own(game, saved, matches, seed, greedy, who)
+        algorithm = algorithms.get(saved.algorithm).with_network(OwnSpec.of(game.spec, own), game.spec)
+    by = None if algorithm is None else algorithm.evaluate
+    how: dict[str, Any] = {"seed": seed, "greedy": greedy, "searching": searching}
+    if by is not None:
+        result |= by(game, saved, matches, seed, greedy, who)
     elif alone:
         result |= played.evaluate_alone(game, played.learned(policy, game), matches, **how)
     else:
@@ -103,6 +113,7 @@ def _of_environment(
     seed: int,
     greedy: bool,
     search: str | None,
+    network: Found | None,
 ) -> dict[str, Any]:
     from dshq_widget.gyms.evaluate import evaluate_environment
     from dshq_widget.policy.search import parse
@@ -116,7 +127,8 @@ def _of_environment(
     if search is not None and parse(search)[0]:
         raise ValueError("search: an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
     whole("seed", seed, 0)
-    found = evaluate_environment(checkpoint.as_gym_policy(saved), saved.drill, episodes, seed=seed, greedy=greedy)
+    player = loading.as_gym_policy(saved, network=network)
+    found = evaluate_environment(player, saved.drill, episodes, seed=seed, greedy=greedy)
     return {"drill": saved.drill, "greedy": greedy, "seed": seed, **found}
 
 
@@ -131,6 +143,8 @@ def _searching(saved: Checkpoint, drill: CompiledDrill, text: str) -> Searching 
     try:
         particles, depth = search.parse(text)
         known = algorithms.algorithms.get(saved.algorithm)
+        if particles and saved.network:
+            raise ValueError("a network of your own is not known to the search, so it cannot search: leave it out")
         if particles and known is not None and known.evaluate is not None:
             raise ValueError(f"a policy of {saved.algorithm} is more than a network, so it cannot search: leave it out")
         own = known.searches(saved) if particles and known is not None else {}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms
 from dshq_widget.contract import presets, settings
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
-from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.policy import checkpoint, compatibility, own_network
+from dshq_widget.policy.own_spec import OwnSpec
 from dshq_widget.training.any_drill import compiled
+from dshq_widget.training.given_network import found
 from dshq_widget.training.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def opened(
     resume: str | os.PathLike[str] | None,
     algorithm: str | Algorithm | None,
     algorithm_settings: Mapping[str, Mapping[str, Any]] | None,
+    network: str | Callable[..., Any] | None,
 ) -> Opening:
     """See `Trainer` for what is given, and for what is raised."""
     if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -62,6 +65,11 @@ def opened(
     game = compiled(drill)
     declared = game.spec.algorithm if saved is None else saved.algorithm
     chosen = algorithms.chosen(algorithm) if algorithm else algorithms.get(declared)
+    if network is not None:
+        chosen = chosen.with_network(OwnSpec.of(game.spec, found(network)), game.spec)
+    elif saved is not None and saved.network:
+        name = os.path.basename(os.fspath(resume or ""))
+        raise checkpoint.CheckpointError(f"cannot continue from {name!r}: {own_network.needed(saved.network)}")
     kept = {} if saved is None else chosen.settings_in(saved)
     own = {**kept, **algorithms.section(algorithm_settings, chosen)}
     chosen.read(own)

@@ -9,6 +9,7 @@ from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.shown import Shown
+from dshq_widget.training.shown_settings import shown_settings
 from dshq_widget.training.status import TrainingStatus
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Readings:
     def require(self, feature: str) -> None:
         """Raises ValueError if the algorithm does not have this feature (docs/reference/algorithms.md)."""
         self._algorithm.require(feature)
+
+    @property
+    def network(self) -> dict[str, str]:
+        """Of a network of a person's own: how another process finds it, `name` and `folder`; else empty."""
+        return {} if self._algorithm.own is None else self._algorithm.own.to_json()
 
     @property
     def engine(self) -> str:
@@ -177,6 +183,10 @@ class Readings:
     def played_by_process(self) -> bool:
         """Whether a process of the kernel has to play what is shown, because a page cannot."""
         return self._algorithm.played is not None
+
+    def shown_settings(self) -> dict[str, Any]:
+        """What the page needs to show the settings of the run (shown_settings.py)."""
+        return shown_settings(self._config.drill.spec, self._algorithm)
 
     def shown(self) -> Shown:
         """What such a process plays now. Raises RuntimeError for what is missing on this machine, MemoryError."""

@@ -70,6 +70,11 @@ class RunConfig:
             named |= {"num_envs", "rollout_length"}
         decided = self.algorithm.decided(section)
         values = self.values.replace(decided).replace(hyper)
+        if self.algorithm.own is not None:
+            for key in (key for key, field in settings.FIELDS.items() if field["network"]):
+                if getattr(values, key) != getattr(self.values, key):
+                    name = self.algorithm.own.name
+                    raise setting.ConfigError(f"{key} cannot be set: the network is your own, {name}; remove it")
         for key, fixed in decided.items():
             if getattr(values, key) != fixed:
                 name = self.algorithm.name
@@ -79,6 +84,11 @@ class RunConfig:
         rungs = ladder.rungs(self.drill.name)
         values = settings.for_drill(values, named, spec.baselines, terms, spec.sides, rungs)
         for rung in rungs:
+            if rung in values.opponents and self.algorithm.own is not None:
+                raise setting.ConfigError(
+                    f"opponents: {rung} has the package's own network, and a network of your own plays against itself, "
+                    f"scripts, random and idle; got {values.opponents}"
+                )
             if rung in values.opponents:
                 ladder_weights(rung, self.drill.name, PolicySpec.for_config(spec, values))
         check_memory(spec, values)
@@ -120,7 +130,7 @@ class RunConfig:
             network = taken.network()
         except ValueError as error:
             raise CheckpointError(f"cannot continue from {name!r}: {error}") from None
-        check_layers(saved, name, self.drill.spec, network.layers)
+        check_layers(saved, name, self.drill.spec, network)
         self.values, self.named, self.section = taken.values, taken.named, taken.section
 
     def pay_by(self, drill: CompiledDrill) -> None:
@@ -168,13 +178,18 @@ class RunConfig:
         return said
 
     def network(self) -> PolicySpec:
-        """The network of these settings for the drill."""
+        """The network of these settings for the drill, or a person's own."""
+        if self.algorithm.own is not None:
+            return self.algorithm.own
         return PolicySpec.for_config(self.algorithm.shaped(self.drill.spec, self.section), self.values)
 
     def network_of(self, saved: Checkpoint, name: str) -> dict[str, Any]:
         """The settings that give this drill and algorithm the network of a file called `name`; raises CheckpointError
         if there are none.
         """
+        if self.algorithm.own is not None:
+            check_layers(saved, name, self.drill.spec, self.algorithm.own)
+            return {}
         own = self.algorithm.of_layers(saved.layers)
         section = self.algorithm.read(self.section.to_json() if self.section else {}, own)
         shape = shape_of(saved, name, self.algorithm.shaped(self.drill.spec, section))

@@ -53,6 +53,7 @@ class RunStart:
             "algorithm_settings": {} if section is None else section.to_json(),
             "stands_in": not algorithm.plays_alone,
             "acting": self._latest.offset,
+            **({} if algorithm.own is None else {"network": algorithm.own.to_json()}),
             **self._engine,
         }
         if where == "local":

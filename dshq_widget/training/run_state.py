@@ -99,7 +99,7 @@ class RunState:
         """Continue from a file; raises CheckpointError, and changes nothing, if it does not fit the drill."""
         spec = self._spec
         network = self._config.network()
-        compatibility.check_layers(saved, path.name, spec, network.layers)
+        compatibility.check_layers(saved, path.name, spec, network)
         self.check(saved, path.name)
         compatibility.check_weights(saved, path.name, network)
         if said := compatibility.other_rules(saved, path.name, spec):
@@ -167,7 +167,7 @@ class RunState:
         Then, before its learner has published anything, what the file to continue from has of it.
         """
         algorithm = self._config.algorithm
-        if algorithm.played is None:
+        if algorithm.plays_alone:
             return {}
         prefix, weights = f"train.{algorithm.name}.", self._latest.acting_weights()
         if weights is not None:
@@ -210,15 +210,16 @@ class RunState:
     def shown(self) -> Shown:
         """What a process that plays for the page starts from. Raises RuntimeError for what is missing, MemoryError."""
         algorithm, section = self._config.algorithm, self._config.section
-        assert algorithm.played is not None and section is not None
+        assert algorithm.played is not None
         algorithm.played.needs()
         self.share_acting()
         block = self._latest.block()
         job = {
             "seed": self._config.values.seed,
-            "settings": section.to_json(),
+            "settings": {} if section is None else section.to_json(),
             "resume": self._files.to_resume(),
             "offset": self._latest.offset,
+            **({} if algorithm.own is None else {"network": algorithm.own.to_json()}),
         }
         return Shown(algorithm.played.role, block, job)
 
@@ -240,4 +241,5 @@ class RunState:
             self._config.algorithm.name,
             {} if self._config.section is None else self._config.section.to_json(),
             not self._config.algorithm.plays_alone,
+            self._config.network().own,
         )

@@ -17,4 +17,6 @@ class Shown:
     block: SharedBlock
     """Memory of the run; behind the slots of the policy are those of what acts (`latest_policy.py`)."""
     job: dict[str, Any]
-    """`seed`, `settings` (the algorithm's own), `resume` (a file, or None) and `offset` of the slots."""
+    """`seed`, `settings` (the algorithm's own), `resume` (a file, or None) and `offset` of the slots; of a person's own
+    network also `network`, how it is found.
+    """

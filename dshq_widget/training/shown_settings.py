@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dshq_widget import algorithms
+from dshq_widget.algorithms.algorithm import Algorithm
 from dshq_widget.contract import presets, settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.gyms.environment import EnvironmentSpec
@@ -29,14 +29,13 @@ def without_meaning(spec: GameSpec) -> set[str]:
     return {key for key, meant in applies.items() if not meant}
 
 
-def shown_settings(spec: GameSpec, name: str) -> dict[str, Any]:
+def shown_settings(spec: GameSpec, algorithm: Algorithm) -> dict[str, Any]:
     """For a drill's `spec` and an algorithm: `schema`, `defaults` and `presets` of the shared settings, and
     `own_defaults`, those of the algorithm's section, and `curves`, its charts.
 
     The schema has the settings that the algorithm reads and that mean something in this drill, and presets say nothing
     of others. Presets for a device that the algorithm refuses are left out.
     """
-    algorithm = algorithms.get(name)
     own = algorithm.read(algorithm.suggested(spec))
     base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.decided(own))
     unused = without_meaning(spec)

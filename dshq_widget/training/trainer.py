@@ -57,10 +57,10 @@ class Trainer(Readings, Callbacks):
     other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
     Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
     machine is a node of (docs/howto/ray.md). `start` starts the runs of an engine that whoever shows the match brings
-    along (algorithms/__init__.py, `BROUGHT`). The first start or load claims `log_dir`, or `autosave`: ClaimError says
-    that another run writes there. Before anything starts, raises ConfigError, CheckpointError, ValueError for an
-    unknown algorithm or one that cannot train this drill, OSError for a folder that cannot be used, or the drill's own
-    error.
+    along (algorithms/__init__.py, `BROUGHT`). `network` is a network of your own (docs/howto/own-network.md). The first
+    start or load claims `log_dir`, or `autosave`: ClaimError says that another run writes there. Before anything
+    starts, raises ConfigError, CheckpointError, NetworkError, ValueError for an unknown algorithm or one that cannot
+    train this drill, OSError for a folder that cannot be used, or the drill's own error.
     """
 
     def __init__(
@@ -79,9 +79,10 @@ class Trainer(Readings, Callbacks):
         engine: str = "local",
         ray_address: str = "",
         start: Start | None = None,
+        network: str | Callable[..., Any] | None = None,
         **hyper: Any,
     ) -> None:
-        opening = opened(drill, resume, algorithm, algorithm_settings)
+        opening = opened(drill, resume, algorithm, algorithm_settings, network)
         self.drill, self._algorithm = opening.drill, opening.algorithm
         self._engine = algorithms.engine(engine, ray_address, self._algorithm, brought=start is not None)
         self._config = opening.config(preset, hyper)
@@ -360,10 +361,10 @@ class Trainer(Readings, Callbacks):
 
     def run_file(self) -> bytes:
         """The run as the bytes of a `.dshq` file, with optimiser and league. A learner writes it between two updates;
-        one that does not within 10 s leaves them out. Of an algorithm that a process plays it is the policy alone: a
-        replay ring is large.
+        one that does not within 10 s leaves them out. Where the policy is more than its network it is the policy alone:
+        a replay ring is large.
         """
-        if self._algorithm.played is not None:
+        if not self._algorithm.plays_alone:
             return self.policy_file()
         from dshq_widget.runtime.scratch import Scratch
 

@@ -186,7 +186,7 @@ class DrillWidget(Match):
         """The show that the kernel plays if the page cannot play it."""
         if not isinstance(drill, Environment):
             return None
-        kernel_show = KernelShow(drill, show, self._outbox.notify)
+        kernel_show = KernelShow(drill, show, self._outbox.notify, self._trainer.network)
         kernel_show.take(self._sent_policy, self._trainer.config)
         self.observe(lambda change: kernel_show.follow(change["new"]), "show")
         return kernel_show

@@ -30,10 +30,18 @@ PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts
 
 
 class KernelShow:
-    """Thread-safe. `changed` is called, from any thread, when `frame` or `problem` has something new."""
+    """Thread-safe. `changed` is called, from any thread, when `frame` or `problem` has something new. `network`: how
+    the process finds a network of a person's own (policy/own_network.py, `Found`).
+    """
 
-    def __init__(self, environment: Environment, show: Mapping[str, Any], changed: Callable[[], None]):
-        self.environment, self._changed = environment, changed
+    def __init__(
+        self,
+        environment: Environment,
+        show: Mapping[str, Any],
+        changed: Callable[[], None],
+        network: Mapping[str, str] | None = None,
+    ):
+        self.environment, self._changed, self._network = environment, changed, dict(network or {})
         self._lock = threading.RLock()
         self._show = dict(show)
         self._child: Child | None = None
@@ -127,6 +135,7 @@ class KernelShow:
         spec = self.environment.spec
         fps = spec.tick_rate / config.action_repeat
         job = {"environment": spec.environment.to_json(), "fps": fps, "seed": self._show["seed"], **self._fixed}
+        job["network"] = self._network
         blocks = {"weights": self._block}
         start = supervisor(os.getpid()).start
         self._child = start(ROLE, job, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)

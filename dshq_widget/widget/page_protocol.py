@@ -17,7 +17,6 @@ from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.contract.game_spec import DrillSpec, Game
 from dshq_widget.policy import ladder
 from dshq_widget.training.history import clean
-from dshq_widget.training.shown_settings import shown_settings
 
 SEND_SECONDS = 1 / 30
 """Shortest time between two messages to the page."""
@@ -128,7 +127,7 @@ def config(trainer: Any) -> dict[str, Any]:
     algorithm shares with others, under `algorithm` its own, under `start` what it may start from, and under `targets`
     whom it is to beat.
     """
-    shown = shown_settings(trainer.drill.spec, trainer.algorithm)
+    shown = trainer.shown_settings()
     return {
         "engine": trainer.engine,
         "values": values(trainer),
@@ -137,6 +136,7 @@ def config(trainer: Any) -> dict[str, Any]:
         "presets": shown["presets"],
         "algorithm": {
             "name": trainer.algorithm,
+            "elsewhere": trainer.played_by_process,
             "values": typed(trainer.algorithm_settings),
             "schema": trainer.algorithm_schema,
             "defaults": typed(shown["own_defaults"]),

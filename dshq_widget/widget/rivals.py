@@ -98,6 +98,7 @@ class Rivals:
 
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)
+        checkpoint.check_whole(saved)
         spec = self._drill.spec
         if (saved.layers[0], saved.layers[-1]) != (spec.n_obs, spec.n_actions + 1):
             raise checkpoint.CheckpointError(

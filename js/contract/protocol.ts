@@ -118,6 +118,7 @@ export interface StartFrom {
 /** What an algorithm adds to the hyper-parameters. A message calls its settings by section and key: `gate.threshold`. */
 export interface AlgorithmSettings {
   name: string;
+  elsewhere?: boolean; // its policy decides in the kernel, and a page cannot compute it
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;
   defaults?: Record<string, ConfigValue>;

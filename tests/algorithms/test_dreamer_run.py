@@ -12,7 +12,7 @@ import pytest
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.cli import main
 from dshq_widget.pixels.ring import UNKNOWN, ReplayRing
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.dreamers import SMALL
@@ -141,7 +141,7 @@ class TestFiles:
         assert main.main([verb, str(bandit), *rest]) == 2
         assert why in capsys.readouterr().err
         with pytest.raises(CheckpointError, match="plays in `dshq train`, `dshq evaluate` and `dshq play` only"):
-            checkpoint.load_policy(bandit)
+            loading.load_policy(bandit)
 
     def test_a_ring_comes_back_whole(self):
         ring = ReplayRing(16, 8)

@@ -18,8 +18,8 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.check_subject import Finding
 from dshq_widget.policy import checkpoint, ladder
-from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.training.trainer import Trainer
 from tests.harness.command import PATIENCE, answer, dshq, process
 from tests.harness.games.drill_page import LESSON

@@ -20,8 +20,9 @@ from dshq_widget.gyms.evaluate import evaluate_environment
 from dshq_widget.gyms.making import described, make
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
-from dshq_widget.policy.checkpoint import CheckpointError, load, load_policy
+from dshq_widget.policy.checkpoint import CheckpointError, load
 from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.goals import EnvironmentFailed
 from dshq_widget.training.trainer import Trainer

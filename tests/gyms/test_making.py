@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dshq_kernels.play.loops import STATS
+from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.contract.settings import TrainConfig
@@ -15,7 +16,7 @@ from dshq_widget.gyms.making import described, make
 from dshq_widget.gyms.recipes import suggested
 from dshq_widget.gyms.show import Show
 from dshq_widget.gyms.wrappers import FireOnReset, waits_for_fire
-from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
@@ -91,9 +92,9 @@ def test_an_action_is_repeated_in_training_evaluation_and_the_show(tmp_path):
 def test_settings_of_atari_games_are_shown_with_them_alone():
     plain = described("gym:CartPole-v1").spec
     of_atari = {"fire_on_reset", "life_ends_episode", "frames"}
-    assert not of_atari & set(shown_settings(plain, "ppo")["schema"])
-    assert of_atari <= set(shown_settings(dataclasses.replace(plain, atari=True), "ppo")["schema"])
-    assert "action_repeat" not in shown_settings(Trainer("cartpole").drill.spec, "ppo")["schema"]
+    assert not of_atari & set(shown_settings(plain, PPO)["schema"])
+    assert of_atari <= set(shown_settings(dataclasses.replace(plain, atari=True), PPO)["schema"])
+    assert "action_repeat" not in shown_settings(Trainer("cartpole").drill.spec, PPO)["schema"]
 
 
 @pytest.mark.parametrize(

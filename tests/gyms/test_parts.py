@@ -18,8 +18,9 @@ from dshq_widget.gyms.parts import InOneRow, Part
 from dshq_widget.gyms.reading import left_out, readable
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import GymError
-from dshq_widget.policy.checkpoint import CheckpointError, load_policy
+from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.layout import Layout
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.gym_play import QUICK, WORLDS, played, policy_of

@@ -15,7 +15,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.gyms import named
 from dshq_widget.gyms.making import described
 from dshq_widget.gyms.reading import readable
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.evaluation import evaluate
@@ -137,7 +137,7 @@ def test_a_description_that_fits_nothing_is_refused(key, value):
     content = checkpoint.encode(environment_file("gym:CartPole-v1"))
     bad = rebuilt(content, lambda header: header["__metadata__"].update({key: json.dumps(value)}))
     with pytest.raises(CheckpointError):
-        checkpoint.as_policy(checkpoint.decode(bad))
+        loading.as_policy(checkpoint.decode(bad))
 
 
 def test_a_tensor_of_no_floats_and_an_endless_shape_is_refused():

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from dshq_widget.contract import protocol
 from dshq_widget.files import atomic
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.system import pids
 from dshq_widget.training.history import clean
@@ -92,7 +92,7 @@ def test_it_is_a_safetensors_file(tmp_path):
 
 def test_load_policy(tmp_path):
     path = checkpoint.save(tmp_path / "bot.dshq", sample())
-    policy = checkpoint.load_policy(path)
+    policy = loading.load_policy(path)
     assert policy.metadata["version"] == 7 and policy.metadata["drill"] == "ball"
     obs = np.zeros((3, LAYERS[0]), np.float32)
     assert policy.act(obs, rng=np.random.default_rng(0)).shape == (3,)
@@ -188,7 +188,7 @@ ODD += ["{}", "[28, -2, -2, -1, -30000, -256, 1, 31]"]
 
 def use(saved: Checkpoint) -> None:
     """What everybody does with a file that is not refused."""
-    played = checkpoint.as_policy(saved)
+    played = loading.as_policy(saved)
     played.act(np.zeros(saved.layers[0], np.float32), np.random.default_rng(0))
     clean(saved.metrics)
     json.dumps(saved.metrics, allow_nan=False)

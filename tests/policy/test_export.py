@@ -14,9 +14,10 @@ from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy import network as policies
 from dshq_widget.policy.action_spaces import Actions
-from dshq_widget.policy.checkpoint import Checkpoint, load_policy
+from dshq_widget.policy.checkpoint import Checkpoint
 from dshq_widget.policy.export_onnx import ExportError, save_onnx, to_onnx
 from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 from tests.harness.command import process
@@ -234,7 +235,7 @@ def test_the_command(tmp_path):
     assert json.loads(said)["onnx"] == str(tmp_path / "bot.onnx")
     obs = np.ones((2, 4), np.float32)
     logits, _, _ = runtime.InferenceSession(tmp_path / "bot.onnx").run(None, {"observation": obs})
-    assert np.allclose(logits, checkpoint.load_policy(path).forward(obs)[0], atol=1e-5)
+    assert np.allclose(logits, load_policy(path).forward(obs)[0], atol=1e-5)
     for arguments, words in [
         ((path, "--onnx", tmp_path / "no" / "bot.onnx"), "cannot write"),
         ((tmp_path / "none.dshq", "--onnx", "x.onnx"), "none.dshq"),

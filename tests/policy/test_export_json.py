@@ -13,12 +13,13 @@ from dshq_kernels.network.layers import Grid, Pairs, written
 from dshq_widget.cli.main import main
 from dshq_widget.contract.game_spec import to_plain
 from dshq_widget.env.batch import compiled
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.action_spaces import Actions
-from dshq_widget.policy.checkpoint import CheckpointError, load_policy
+from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.export_json import save_json, to_json
 from dshq_widget.policy.export_onnx import ExportError
 from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.policy import Policy
 
@@ -103,4 +104,4 @@ def test_the_command(tmp_path, capsys):
 def test_a_world_model_is_refused():
     saved = dataclasses.replace(checkpoint.load("ball:bronze"), algorithm="dreamer", stands_in=True)
     with pytest.raises(CheckpointError, match="more than the network in its file"):
-        to_json(checkpoint.as_policy(saved))
+        to_json(loading.as_policy(saved))

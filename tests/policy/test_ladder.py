@@ -10,8 +10,9 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.env.batch import Batch
 from dshq_widget.policy import checkpoint, ladder
-from dshq_widget.policy.checkpoint import CheckpointError, load_policy
+from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import opponent
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.training.evaluation import evaluate
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.toy_drills import Walk

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dshq_kernels.network.layers import MOST_WORK
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.policy import checkpoint, convolutions, saving
+from dshq_widget.policy import checkpoint, convolutions, loading, saving
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.gym_policy import gym_policy
@@ -117,14 +117,14 @@ def test_only_the_numbers_are_normalised():
 @settings(max_examples=8, deadline=None)
 def test_a_file_holds_the_layout(layout):
     file = saved(layout)
-    found = checkpoint.as_policy(checkpoint.decode(checkpoint.encode(file)))
+    found = loading.as_policy(checkpoint.decode(checkpoint.encode(file)))
     assert found.spec.layout == layout and np.array_equal(found.weights, file.weights)
     assert "flat" not in found.environment["made"]
 
 
 def test_a_policy_is_saved_again(tmp_path):
-    policy = checkpoint.as_policy(saved(Layout(((1, 6, 6),), 2)))
-    again = checkpoint.load_policy(saving.save_policy(policy, tmp_path / "bot.dshq"))
+    policy = loading.as_policy(saved(Layout(((1, 6, 6),), 2)))
+    again = loading.load_policy(saving.save_policy(policy, tmp_path / "bot.dshq"))
     assert again.spec == policy.spec and again.environment == policy.environment
 
 

@@ -78,6 +78,7 @@ def test_no_example_is_without_a_test():
         *("magpie.py", "ppo_on_make_vec.py", "self_play.py", "until_solved.py"),
         *("search_ahead.py", "gated.py", "from_pixels.py", "gymnasium_env.py"),
         "reinforce.py",  # tests/algorithms/test_own_algorithm.py
+        "own_network.py",  # tests/gyms/test_own_network.py
     }
 
 

@@ -77,8 +77,8 @@ TORCH_FREE = {
     *("contract", "drill", "drills", "env", "files", "gyms", "policy", "system", "notebook", "training", "widget"),
 }
 """torch takes seconds to import and hundreds of MB: it stays out of the games, the kernel and the workers."""
-MODULES_OF_TORCH = {"dshq_widget.policy.torch_module", "dshq_widget.policy.torch_fronts"}
-"""A policy as torch's own module: loaded where somebody asks for it."""
+MODULES_OF_TORCH = {f"dshq_widget.policy.{name}" for name in ("torch_module", "torch_fronts", "own_module")}
+"""A policy as torch's own module, or a person's module as a policy: loaded where somebody asks for it."""
 
 
 @cache

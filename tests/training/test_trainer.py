@@ -24,7 +24,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime import process
 from dshq_widget.training.history import History, Progress, clean
@@ -263,7 +263,7 @@ def test_the_weights_in_use_are_the_published_ones(trained, tmp_path):
     path = t.save(tmp_path / "walk.dshq")
     saved = checkpoint.load(path)
     assert saved.drill == "walk" and saved.version > 0 and saved.step > 0 and {"adam_m", "adam_v"} <= set(saved.state)
-    assert checkpoint.load_policy(path).probabilities(np.zeros((1, 1), np.float32)).shape == (1, 2)
+    assert loading.load_policy(path).probabilities(np.zeros((1, 1), np.float32)).shape == (1, 2)
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
 
 

@@ -12,7 +12,7 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.policy import checkpoint, ladder
-from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.loading import load_policy
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import export_html, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget

@@ -14,6 +14,7 @@ ALGORITHM = Algorithm(
     prepare=imported("dshq_widget.algorithms.ppo.processes:prepare_processes"),
     metrics=METRICS,
     curves=CURVES,
+    with_own=imported("dshq_widget.algorithms.ppo.own:with_own"),
     engines={
         "ray": RAY,
     },

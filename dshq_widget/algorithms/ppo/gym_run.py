@@ -13,6 +13,8 @@ from dshq_widget.algorithms.ppo.gym_games import GymGames, processes
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.algorithms.ppo.own import own_network
+from dshq_widget.algorithms.ppo.own.learner import OwnNormalizer, OwnPPO
 from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
@@ -32,23 +34,19 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Train until told to stop. `job` is made by processes.py; `blocks` are the `weights`."""
     config = TrainConfig.from_values(job["hyper"])
     environment = Environment.from_json(job["drill"])
-    spec = PolicySpec.for_config(environment.spec, config)
+    own = own_network(environment.spec, job) if job.get("network") else None
+    spec = own or PolicySpec.for_config(environment.spec, config)
     threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
-    device = choose_device("cpu" if config.deterministic else config.device)
+    device = choose_device("cpu" if config.deterministic or own else config.device)
 
     def make_learner() -> GymPPO:
-        normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
+        options: dict[str, Any] = {"seed": config.seed, "threads": threads, "device": device}
+        drawn, normal = config.action_distribution, (config.normalize_observations, config.normalize_rewards)
+        if own:
+            return OwnPPO(own, environment.actions, drawn, normalizer=OwnNormalizer(own, *normal), **options)
         made = RecurrentGymPPO if config.memory else GymPPO
-        return made(
-            spec,
-            environment.actions,
-            config.action_distribution,
-            config.action_deviation,
-            seed=config.seed,
-            threads=threads,
-            device=device,
-            normalizer=normalizer,
-        )
+        normalizer = Normalizer(spec, *normal)
+        return made(spec, environment.actions, drawn, config.action_deviation, normalizer=normalizer, **options)
 
     announce(channel, f"preparing the learner on the {named(device)}")
     learner = make_learner()

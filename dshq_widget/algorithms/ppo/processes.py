@@ -27,6 +27,7 @@ from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.learning.worker:run"
+OWN_LEARNER = "dshq_widget.algorithms.ppo.own.run:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 JOINT_LEARNER = "dshq_widget.algorithms.ppo.joint.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
@@ -254,6 +255,11 @@ def start_processes(
         check_device(config.device)
     if config.joint:
         return _joint(drill, config, weights, job, on_message, on_exit)
+    if isinstance(drill, CompiledDrill) and job.get("network"):
+        need_torch("a network of your own")
+        threads = 1 if config.deterministic else Machine.this(bool(job.get("gentle"))).size
+        given = drill.to_json() | {"javascript": ""}, config, weights, job, on_message, on_exit, threads
+        return OneProcess(OWN_LEARNER, *given, stuck_seconds=GYM_STUCK_SECONDS)
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     need_torch(f"training on {drill.name}")

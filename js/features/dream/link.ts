@@ -1,6 +1,7 @@
 /**
- * The match of a policy that only the kernel can compute (the algorithm `dreamer`): gets decisions for the show worker in time. And its
- * dreams: what its world model sees, expects and imagines, and a person's way through it. Frames are asked for only while somebody looks.
+ * The match of a policy that only the kernel can compute (the algorithm `dreamer`, a network of a person's own): gets decisions for the
+ * show worker in time. And a dreamer's dreams: what its world model sees, expects and imagines, and a person's way through it. Frames are
+ * asked for only while somebody looks.
  */
 import type { Bytes, FromWorker, KernelToPage, PageToKernel } from "../../contract/protocol";
 import { Keys } from "../../match/keys";
@@ -14,7 +15,7 @@ declare module "../../session/events" {
   }
 }
 
-const SECTION = "dreamer";
+const DREAMER = "dreamer";
 const AHEAD_SECONDS = 0.6; // of play that is to be decided in advance: two ways to the kernel on a slow line
 const [LEAST, MOST] = [2, 48]; // decisions in advance
 const REFILL = 0.7; // share of them below which more are asked for
@@ -88,7 +89,12 @@ export class DreamLink implements Link {
 
   /** Whether the policy plays in the kernel. */
   get on(): boolean {
-    return this.ends.model.get("config")?.algorithm?.name === SECTION;
+    return this.ends.model.get("config")?.algorithm?.elsewhere === true;
+  }
+
+  /** Whether it has a world model, which dreams. */
+  get dreams(): boolean {
+    return this.on && this.ends.model.get("config")?.algorithm?.name === DREAMER;
   }
 
   get elsewhere(): boolean {

@@ -9,7 +9,7 @@ import pytest
 
 from dshq_widget import DrillWidget
 from dshq_widget.policy import checkpoint
-from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.loading import load_policy
 from tests.browser.conftest import OpenNotebook, OpenPage
 from tests.harness.browser.files import drop, saved
 from tests.harness.browser.lab import LabServer

@@ -11,7 +11,7 @@ import { buildInside } from "./inside";
 import { buildPicture } from "./picture";
 import { buildSurprise } from "./surprise";
 
-export const panel: Panel = { applies: (session) => session.link(DreamLink).on, parts: { tab: build } };
+export const panel: Panel = { applies: (session) => session.link(DreamLink).dreams, parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;

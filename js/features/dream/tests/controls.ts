@@ -2,6 +2,6 @@
 import type { FeatureControls } from "../../../tests/harness/feature_controls";
 
 export const controls: FeatureControls = {
-  traits: ({ drill, config }) => ({ drill, config: { ...config, algorithm: { name: "dreamer", values: {}, schema: {} } } }),
+  traits: ({ drill, config }) => ({ drill, config: { ...config, algorithm: { name: "dreamer", elsewhere: true, values: {}, schema: {} } } }),
   names: {},
 };

@@ -11,7 +11,7 @@ beforeAll(installBrowser);
 type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;
 type Unaddressed = Record<string, unknown> & { type: KernelToPage["type"] };
 
-const dreamer: Traits["config"] = { ...config, algorithm: { name: "dreamer", values: {}, schema: {} } };
+const dreamer: Traits["config"] = { ...config, algorithm: { name: "dreamer", elsewhere: true, values: {}, schema: {} } };
 const STEPS = 15;
 
 let model: FakeModel;
@@ -210,5 +210,18 @@ describe("pictures", () => {
     expect([...seen.slice(0, 5)].map((shade) => Math.round(shade * 3))).toEqual([0, 1, 2, 3, 0]);
     expect([...made.slice(0, 3)]).toEqual([0, 1, 0]);
     expect(() => pictures.seen()).toThrow(RangeError);
+  });
+});
+
+describe("a network of a person's own", () => {
+  it("is asked for its decisions, and does not dream", async () => {
+    end();
+    model = new FakeModel({ drill: { spec, javascript: "return {}" }, config: { ...dreamer, algorithm: { ...dreamer.algorithm!, name: "ppo" } } });
+    ({ root, end } = await mount(model));
+    id = worker().received.findLast((message) => message.type === "DRILL")!.id;
+    await wants();
+    expect(sent("DECIDE")).toHaveLength(1);
+    expect(worker().of("PLAN_AHEAD").at(-1)).toMatchObject({ id, on: true });
+    expect(panel()).toBeNull();
   });
 });
