@@ -10,6 +10,7 @@ import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS
 import { REPLAY_FORMAT, REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
 import type { Elsewhere } from "./decider";
 import { Deciders } from "./deciders";
+import { Hand } from "./hand";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
 import { MatchLog, stateHash, stateHex } from "./recording";
@@ -23,9 +24,6 @@ const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go
 const TICKS_PER_CLOCK_LOOK = 16;
 const SKIP_SPEED = 60; // times real time, on the way to the next goal
 const SKIP_SECONDS = 120; // of show time, at most
-const MOST_THROW = 1; // world widths per second of show time: no faster than what the rules are safe against
-
-type Placed = [x: number, y: number, vx: number, vy: number];
 
 /** Told of every tick and event, for effects; must not touch the state. */
 export interface Spectator {
@@ -63,10 +61,10 @@ export class Show {
   readonly touches: Touches;
   readonly deciders: Deciders;
   private waitingInputs: MatchInput[] = []; // done by the person, in force from the next decision on
-  private readonly holding = new Map<Body, Placed>();
   private readonly terms: Float32Array;
 
   readonly bodies: readonly Body[]; // what a pointer may move
+  readonly hand: Hand;
 
   /** With `script` the show plays that recording again, whatever its deciders say, and stands still at its end. */
   constructor(
@@ -80,6 +78,11 @@ export class Show {
     this.actionRepeat = spec.action_repeat;
     this.deciders = new Deciders(game, spec, now);
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
+    this.hand = new Hand(
+      spec.world,
+      (input) => this.logInput(input),
+      () => this.putByHand(),
+    );
     this.scores = new Scores(game, spec);
     this.touches = new Touches(spec, this.bodies);
     this.terms = new Float32Array(spec.terms.length);
@@ -201,7 +204,7 @@ export class Show {
     this.skip = 0;
     this.owed = 0;
     this.waitingInputs = [];
-    this.holding.clear();
+    this.hand.open();
     this.log.begin(null);
     this.logInput({ kind: "reset", seed: this.seed });
     this.logSettings();
@@ -267,54 +270,17 @@ export class Show {
     this.changes++;
   }
 
-  // ---- what a hand holds
-
-  /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
-  hold(body: Body, x: number, y: number, vx: number, vy: number): void {
-    this.carry(body, this.bounded(x, y, vx, vy));
-  }
-
-  private carry(body: Body, motion: Placed): void {
-    this.holding.set(body, motion);
-    this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
-    this.moved(body, motion);
-  }
-
-  /** Let go of `body` with this velocity. */
-  throw(body: Body, vx: number, vy: number): void {
-    const held = this.holding.get(body);
-    if (!held) return;
-    this.release(body, this.bounded(held[0], held[1], vx, vy));
-  }
-
-  private release(body: Body, motion: Placed): void {
-    this.holding.delete(body);
-    this.logInput({ kind: "throw", handle: body.handle.name, ...named(motion) });
-    this.moved(body, motion);
-  }
-
-  holds(body: Body): boolean {
-    return this.holding.has(body);
-  }
-
-  /** The same by index in the drill's `drag`. */
+  /** Whether a hand holds the object at this index of the drill's `drag`. */
   held(handle: number): boolean {
-    return this.holding.has(this.bodies[handle]!);
+    return this.hand.holds(this.bodies[handle]!);
   }
 
-  private moved(body: Body, motion: Placed): void {
-    body.put(...motion);
+  /** What it has just put somewhere is seen at once. */
+  private putByHand(): void {
     this.touches.begin();
     if (this.playing) return; // the next tick is drawn soon enough
     this.cut = true;
     this.takeScene();
-  }
-
-  /** Inside the world and no faster than MOST_THROW; short decimals, which every language reads as the same float32. */
-  private bounded(x: number, y: number, vx: number, vy: number): Placed {
-    const [x0, y0, x1, y1] = this.spec.world;
-    const excess = Math.max(1, Math.hypot(vx, vy) / (MOST_THROW * (x1 - x0)));
-    return [decimal(Math.min(Math.max(x, x0), x1)), decimal(Math.min(Math.max(y, y0), y1)), decimal(vx / excess), decimal(vy / excess)];
   }
 
   takeEvents(): ShowEvent[] {
@@ -362,7 +328,7 @@ export class Show {
     this.rest = snapshot.rest;
     this.deciders.restoredVersion = snapshot.version;
     this.credit = 0;
-    this.holding.clear();
+    this.hand.open();
     this.scores.forget();
     this.deciders.another();
     if (snapshot.memory) this.deciders.recall(new Float32Array(copyOf(snapshot.memory)));
@@ -378,8 +344,7 @@ export class Show {
     this.steps++;
     if (this.log.full) this.turnLog();
     this.followInputs();
-    for (const [body, motion] of this.holding) body.put(...motion);
-    if (this.holding.size) this.touches.begin();
+    if (this.hand.put()) this.touches.begin();
     if (this.rest === 0 && this.phase === 0) this.decide();
     this.game.tick(this.state);
     this.tick++;
@@ -422,10 +387,7 @@ export class Show {
       if (input.kind === "repeat") this.setActionRepeat(input.ticks);
       if (input.kind === "policy") this.deciders.restoredVersion = input.version;
       if (input.kind !== "hold" && input.kind !== "throw") continue;
-      const body = this.bodies.find(({ handle }) => handle.name === input.handle)!;
-      const motion: Placed = [input.x, input.y, input.vx, input.vy];
-      if (input.kind === "hold") this.carry(body, motion);
-      else this.release(body, motion);
+      this.hand.follow(input, this.bodies.find(({ handle }) => handle.name === input.handle)!);
     }
   }
 
@@ -465,7 +427,7 @@ export class Show {
   private nextEpisode(): void {
     this.rest = 0;
     this.phase = 0;
-    this.holding.clear(); // the hand lets go: a new game begins
+    this.hand.open(); // a new game begins
     if (this.deciders.next.due("at_reset")) this.swap();
     if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
@@ -495,7 +457,7 @@ export class Show {
     this.logInput({ kind: "repeat", ticks: this.actionRepeat });
     this.logInput({ kind: "policy", version: this.version });
     if (taken) this.logInput({ kind: "take", on: true });
-    for (const [body, motion] of this.holding) this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    this.hand.tell();
   }
 
   private turnLog(): void {
@@ -525,13 +487,4 @@ export class Show {
     this.events.push(event);
     this.spectator?.happened(event);
   }
-}
-
-function named([x, y, vx, vy]: Placed): { x: number; y: number; vx: number; vy: number } {
-  return { x, y, vx, vy };
-}
-
-/** Four decimals, and no negative zero, which JSON would lose. */
-function decimal(value: number): number {
-  return Math.round(value * 1e4) / 1e4 + 0;
 }

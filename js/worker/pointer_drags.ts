@@ -63,11 +63,11 @@ export class PointerDrags implements Overlay {
       pointer.pressed = body && { body, x, y, at: now };
     } else if (input.kind === "move") {
       const { pressed, drag } = pointer;
-      if (drag && !this.show.holds(drag.body)) pointer.drag = null; // a new game began meanwhile
+      if (drag && !this.show.hand.holds(drag.body)) pointer.drag = null; // a new game began meanwhile
       if (pressed && Math.hypot(x - pressed.x, y - pressed.y) > SLIP * unit) this.startDrag(pointer);
       this.moveDrag(pointer, ...this.velocity(pointer));
     } else {
-      if (pointer.drag && this.show.holds(pointer.drag.body)) this.show.throw(pointer.drag.body, ...this.velocity(pointer));
+      if (pointer.drag && this.show.hand.holds(pointer.drag.body)) this.show.hand.throw(pointer.drag.body, ...this.velocity(pointer));
       pointer.pressed = pointer.drag = null;
       if (input.kind === "leave" || pointer.touch) this.pointers.delete(key);
     }
@@ -79,7 +79,7 @@ export class PointerDrags implements Overlay {
     for (const pointer of this.pointers.values()) {
       const { pressed, drag } = pointer;
       if (pressed && now - pressed.at > PRESS_MS) this.startDrag(pointer);
-      if (drag && !this.show.holds(drag.body)) pointer.drag = null;
+      if (drag && !this.show.hand.holds(drag.body)) pointer.drag = null;
       if (drag?.moving && now - pointer.movedAt > STILL_MS) this.moveDrag(pointer, 0, 0);
       busy ||= pointer.pressed !== null || pointer.drag?.moving === true;
     }
@@ -100,7 +100,7 @@ export class PointerDrags implements Overlay {
   private startDrag(pointer: Pointer): void {
     const { pressed, touch, unit } = pointer;
     pointer.pressed = null;
-    if (!pressed || this.show.holds(pressed.body)) return;
+    if (!pressed || this.show.hand.holds(pressed.body)) return;
     const { body } = pressed;
     const [dx, dy] = [body.x - pressed.x, body.y - pressed.y];
     const far = Math.hypot(dx, dy) / this.reach(body, touch, unit); // it may have rolled on since it was pressed
@@ -112,7 +112,7 @@ export class PointerDrags implements Overlay {
     const { drag, x, y } = pointer;
     if (!drag) return;
     drag.moving = vx !== 0 || vy !== 0;
-    this.show.hold(drag.body, x + drag.dx, y + drag.dy, vx, vy);
+    this.show.hand.hold(drag.body, x + drag.dx, y + drag.dy, vx, vy);
   }
 
   /** Of the pointer, in world units per second of show time: what flies on at the pace of the hand is thrown naturally. */

@@ -29,9 +29,9 @@ export function playByScript(show: Show, seed: number, ticks: number): void {
     () => show.setMode(pick(MODES), pick(["idle", "random", ...spec.baselines])),
     () => show.setPolicy(newPolicy(show.version + 1)),
     () => show.setActionRepeat(pick([2, 4, 5])),
-    () => show.hold(pick(show.bodies), around(x0, x1), around(y0, y1), rng.next() * 8 - 4, rng.next() * 8 - 4),
-    () => show.hold(pick(show.bodies), around(x0, x1), around(y0, y1), 0, 0),
-    () => show.bodies.forEach((body) => show.throw(body, rng.next() * 30 - 15, rng.next() * 30 - 15)),
+    () => show.hand.hold(pick(show.bodies), around(x0, x1), around(y0, y1), rng.next() * 8 - 4, rng.next() * 8 - 4),
+    () => show.hand.hold(pick(show.bodies), around(x0, x1), around(y0, y1), 0, 0),
+    () => show.bodies.forEach((body) => show.hand.throw(body, rng.next() * 30 - 15, rng.next() * 30 - 15)),
   ];
   const end = show.tick + ticks;
   while (show.tick < end) {

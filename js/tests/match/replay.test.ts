@@ -98,24 +98,24 @@ describe("what a hand holds", () => {
     const show = newShow();
     const ball = show.bodies[0]!;
     show.pause();
-    show.hold(ball, 99, -99, 500, 0);
+    show.hand.hold(ball, 99, -99, 500, 0);
     expect([ball.x, ball.y]).toEqual([4.5, -2.5]);
-    show.throw(ball, 0, -500);
+    show.hand.throw(ball, 0, -500);
     expect(show.state).toMatchObject({ ball_vx: new Float32Array([0]), ball_vy: new Float32Array([-9]) });
-    show.hold(ball, 1, 1, 0, 0);
+    show.hand.hold(ball, 1, 1, 0, 0);
     show.play();
     show.advance(0.1);
     expect(ball.x).toBeCloseTo(1, 1);
-    expect(show.holds(ball)).toBe(true);
+    expect(show.hand.holds(ball)).toBe(true);
   });
 
   it("is let go when a new game begins", () => {
     const show = newShow();
-    show.hold(show.bodies[0]!, 4.2, 0, 0, 0); // in the goal
+    show.hand.hold(show.bodies[0]!, 4.2, 0, 0, 0); // in the goal
     show.stepBy("tick", 4);
     expect(show.score).toEqual([1, 0]);
     show.stepBy("tick", 84);
-    expect(show.holds(show.bodies[0]!)).toBe(false);
+    expect(show.hand.holds(show.bodies[0]!)).toBe(false);
     expect(replayed(show.recording())).toBe(show.recording().sha256);
   });
 });

@@ -49,7 +49,7 @@ it("carries what it took where it was taken, and throws it as fast as the hand w
   expect(ball()[1]).toBeCloseTo(0.2, 4);
   point("up", 0.9, 0.2);
   expect(show.state).toMatchObject({ ball_vx: new Float32Array([5]), ball_vy: new Float32Array([0]) });
-  expect(show.holds(show.bodies[0]!)).toBe(false);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(false);
   expect(show.recording().inputs.at(-1)).toMatchObject({ kind: "throw", tick: 0, handle: "ball", vx: 5 });
 });
 
@@ -74,9 +74,9 @@ it("leaves a click alone, and takes hold when a press lasts", () => {
   expect(show.recording().inputs.some((input) => input.kind === "hold")).toBe(false);
   point("down", 0.1, 0);
   expect(grips.advance(clock + 100)).toBe(true);
-  expect(show.holds(show.bodies[0]!)).toBe(false);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(false);
   grips.advance(clock + 200);
-  expect(show.holds(show.bodies[0]!)).toBe(true);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(true);
 });
 
 it("lets go when a new game begins, and takes hold again only at a new press", () => {
@@ -84,16 +84,16 @@ it("lets go when a new game begins, and takes hold again only at a new press", (
   point("move", 0.5, 0);
   show.reset();
   point("move", 0.6, 0);
-  expect(show.holds(show.bodies[0]!)).toBe(false);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(false);
   expect(ball()[0]).toBe(0);
 });
 
 it("gives fingers more room", () => {
   point("down", 0.27, 0, 10);
   point("move", 1, 0);
-  expect(show.holds(show.bodies[0]!)).toBe(false);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(false);
   point("leave", 1, 0);
   point("down", 0.27, 0, 10, true);
   point("move", 1, 0, 10, true);
-  expect(show.holds(show.bodies[0]!)).toBe(true);
+  expect(show.hand.holds(show.bodies[0]!)).toBe(true);
 });

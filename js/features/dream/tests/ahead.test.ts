@@ -82,8 +82,8 @@ describe("a policy elsewhere", () => {
     away.decide(20);
     away.frames(10);
     const [ball] = away.show.bodies;
-    away.show.hold(ball!, 1, 0, 0, 0);
-    away.show.throw(ball!, 0, 0);
+    away.show.hand.hold(ball!, 1, 0, 0, 0);
+    away.show.hand.throw(ball!, 0, 0);
     away.frames(10);
     const again = away.wanted()!;
     expect(again.plan).toBeGreaterThan(away.plans[0]!.plan);
