@@ -5,6 +5,7 @@
 import type { Model } from "../contract/model";
 import type { MetricsRow, ShowTrait } from "../contract/protocol";
 import type { Events, SessionEvents, ShowState } from "./events";
+import type { Facing } from "./facing";
 import { rivalName } from "./player_names";
 
 export const GOALS = 5;
@@ -18,8 +19,7 @@ interface Ends {
   readonly history: { readonly rows: readonly MetricsRow[] };
   readonly show: ShowTrait;
   readonly state: ShowState;
-  readonly opponent: string;
-  readonly met: string;
+  readonly facing: Pick<Facing, "opponent" | "met">;
   readonly alone: boolean;
   setOwnShow(change: Partial<ShowTrait> | null): void;
 }
@@ -99,9 +99,9 @@ export class Duel {
   }
 
   private rival(version: number): Pick<Result, "rival" | "age"> {
-    const { met, history } = this.ends;
+    const { facing, history } = this.ends;
     const trained = history.rows.findLast((row) => (row.version ?? 0) <= version)?.seconds; // a newer version may wait
-    return { rival: rivalName(this.ends, version), age: version > 0 && !met ? (trained ?? null) : null };
+    return { rival: rivalName(this.ends, version), age: version > 0 && !facing.met ? (trained ?? null) : null };
   }
 
   private enter(phase: Phase): void {

@@ -2,6 +2,7 @@
 import type { Model } from "../contract/model";
 import type { ShowTrait } from "../contract/protocol";
 import type { ShowState } from "./events";
+import type { Facing } from "./facing";
 import type { StandIn } from "./link";
 
 const LEAGUE = "league:";
@@ -14,8 +15,7 @@ export interface Lineup {
   readonly show: ShowTrait;
   readonly state: ShowState;
   readonly taken: boolean; // a person plays side 0, whatever the mode
-  readonly opponent: string;
-  readonly met: string; // who plays side 1 in the policy's place; "": the policy plays it
+  readonly facing: Pick<Facing, "opponent" | "met">;
   readonly elsewhere: boolean; // the policy plays in the kernel, and side 0 only
   readonly live: boolean; // what is seen is the live match, and no replay
   readonly standIn: StandIn | null; // of side 1
@@ -36,11 +36,11 @@ export function playerNames(session: Lineup): [string, string] {
   const network = version > 0 ? (standIn ? `v${version}` : "AI") : untrained;
   const blue = personPlays(session, 0) ? "You" : network || "random";
   if (standIn) return [blue, standIn.name];
-  return [blue, session.met ? opponentName(session.met) : network || opponentName(session.opponent)];
+  return [blue, session.facing.met ? opponentName(session.facing.met) : network || opponentName(session.facing.opponent)];
 }
 
 /** Whom a person meets in a match that the policy's `version` plays, in a sentence. */
-export function rivalName({ model, met, opponent }: Pick<Lineup, "model" | "met" | "opponent">, version: number): string {
+export function rivalName({ model, facing: { met, opponent } }: Pick<Lineup, "model" | "facing">, version: number): string {
   if (version > 0 && !met) return `version ${version}`;
   return model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : (IN_SENTENCES[opponent] ?? opponentName(opponent));
 }

@@ -5,16 +5,18 @@
  * Folder `session`: the state of one widget between kernel and show worker. Builds no DOM.
  */
 
-import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
-import { ownOpponent, scriptsOf } from "../contract/opponents";
+import { listen, type Model, type SavedSnapshot } from "../contract/model";
 import type { Episode, FromWorker, Recording, ShowTrait, Snapshot, Status, StepUnit, ToWorker } from "../contract/protocol";
 import { Drafts } from "./drafts";
 import { Events, type SessionEvents, type ShowState } from "./events";
+import { Facing } from "./facing";
 import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { followKernel } from "./kernel_messages";
 import type { Link, LinkKind, StandIn } from "./link";
+import { Links } from "./links";
+import { Presence } from "./presence";
 import { registry, type ShowHost } from "./registry";
 import { ReplayLink } from "./replay_link";
 import { Reports } from "./reports";
@@ -24,8 +26,6 @@ import { ShowLink } from "./show_link";
 import { Snapshots } from "./snapshots";
 import { keepSparing } from "./sparing";
 import { Thoughts } from "./thoughts";
-
-const UNSEEN_MS = 5_000; // a page that was hidden for longer missed rows of the curves: the kernel spares it them
 
 export class Session {
   readonly id = registry().nextId();
@@ -37,7 +37,8 @@ export class Session {
   readonly thoughts: Thoughts;
   readonly replay: ReplayLink; // a saved one in the live match's place
   taken = false; // a person plays side 0, whatever the mode
-  private readonly links = new Map<LinkKind, Link>(); // of features
+  readonly facing = new Facing(this);
+  private readonly links = new Links();
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
   private readonly host: Promise<ShowHost>;
@@ -45,9 +46,9 @@ export class Session {
   private readonly hosted: ShowLink;
   private readonly snapshots: Snapshots;
   private readonly reports: Reports;
+  private readonly presence: Presence;
   private over = false;
   private views = 0;
-  private hiddenAt = Number.POSITIVE_INFINITY; // ms, when the page was hidden
 
   constructor(
     readonly model: Model,
@@ -67,17 +68,18 @@ export class Session {
     this.drafts = new Drafts(
       model,
       this.kernel,
-      (key, value) => this.brought.some((link) => link.takes?.(key, value)),
+      (key, value) => this.links.takes(key, value),
       () => this.configChanged(),
     );
     const snapshot = (taken: Snapshot) => {
       this.snapshots.add(taken);
-      this.sendPageState();
+      this.presence.tell();
     };
     this.reports = new Reports(this, saved, this.show.playing, snapshot);
+    this.presence = new Presence(this.kernel, this.reports, () => this.snapshots.flush(), signal);
     this.replay = new ReplayLink(this, signal);
-    this.links.set(ReplayLink, this.replay);
-    for (const kind of links) this.links.set(kind, new kind(this, signal));
+    this.links.add(ReplayLink, this.replay);
+    for (const kind of links) this.links.add(kind, new kind(this, signal));
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -90,9 +92,8 @@ export class Session {
     for (const trait of ["status", "status_text", "error", "paused"]) listen(model, `change:${trait}`, again("status"), signal);
     for (const trait of ["controls", "scenes", "seat", "league"] as const) listen(model, `change:${trait}`, again(trait), signal);
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
-    followKernel(this, this.screen, (message, bytes) => this.brought.some((link) => link.receiveFromKernel?.(message, bytes)), signal);
+    followKernel(this, this.screen, (message, bytes) => this.links.receiveFromKernel(message, bytes), signal);
     window.addEventListener("pagehide", () => this.snapshots.flush(), { signal });
-    document.addEventListener("visibilitychange", () => this.visibilityChanged(), { signal });
 
     this.appendMetrics();
     this.beginDrill(saved);
@@ -129,28 +130,22 @@ export class Session {
 
   /** The link that a feature brought. Throws an Error where none did. */
   link<L extends Link>(kind: LinkKind<L>): L {
-    const link = this.links.get(kind);
-    if (!link) throw new Error(`This session has no ${kind.name}: add its feature to js/features/page.ts.`);
-    return link as L;
-  }
-
-  private get brought(): Link[] {
-    return [...this.links.values()];
+    return this.links.of(kind);
   }
 
   /** Whether a feature has a say in every decision of the policy: nothing else is offered that decides for it. */
   get claimed(): boolean {
-    return this.brought.some(({ claims }) => claims);
+    return this.links.claims;
   }
 
   /** Whether the policy plays in the kernel, and side 0 only. */
   get elsewhere(): boolean {
-    return this.brought.some(({ elsewhere }) => elsewhere);
+    return this.links.elsewhere;
   }
 
   /** Who plays side 1 in the place of the policy, where a feature has somebody. */
   get standIn(): StandIn | null {
-    return this.brought.map(({ standIn }) => standIn).find(Boolean) ?? null;
+    return this.links.standIn;
   }
 
   /** Whether what is seen is the live match, and no replay. */
@@ -165,27 +160,6 @@ export class Session {
 
   get status(): Status {
     return this.kernel.connected ? (this.model.get("status") ?? "idle") : "disconnected";
-  }
-
-  /** Who plays side 1 in the sandbox, and before any training: the drill's own where the one that was asked for cannot be had. */
-  get opponent(): string {
-    const [{ opponent }, drill] = [this.show, this.model.get("drill")?.spec];
-    return opponent in this.rivals || scriptsOf(drill).includes(opponent) ? opponent : ownOpponent(drill);
-  }
-
-  /** Who plays side 1 however much the policy has learned; "": the policy does, and a person meets the newest version. */
-  get met(): string {
-    const { mode, opponent } = this.show;
-    if (mode === "sandbox" || this.elsewhere) return this.opponent;
-    const there = this.rivals[opponent] || scriptsOf(this.model.get("drill")?.spec).includes(opponent);
-    return mode === "human_vs_ai" && there ? opponent : "";
-  }
-
-  /** Policies that may be the opponent, by name; null: chosen once, its weights would come from the kernel, which is there. */
-  get rivals(): Traits["rivals"] {
-    const known = this.model.get("rivals") ?? {};
-    if (this.kernel.connected && !this.model.byItself) return known;
-    return Object.fromEntries(Object.entries(known).filter(([, policy]) => policy));
   }
 
   // ---- what a person does
@@ -262,7 +236,7 @@ export class Session {
   private beginDrill(saved: SavedSnapshot | null): void {
     this.hosted.begin(saved, () => {
       this.reports.forget();
-      for (const link of this.brought) link.begin?.();
+      this.links.begin();
     });
   }
 
@@ -271,8 +245,8 @@ export class Session {
   }
 
   private receiveFromHost(message: FromWorker): void {
-    const known = this.reports.receive(message) || this.brought.some((link) => link.receive?.(message));
-    if (known && message.type === "STATE" && this.screen) this.sendPageState();
+    const known = this.reports.receive(message) || this.links.receive(message);
+    if (known && message.type === "STATE" && this.screen) this.presence.tell();
   }
 
   // ---- the kernel
@@ -280,7 +254,7 @@ export class Session {
   private kernelIs(connected: boolean): void {
     if (connected) {
       this.kernel.greet();
-      for (const link of this.brought) link.again?.();
+      this.links.again();
     }
     this.events.emit("status", undefined);
   }
@@ -298,19 +272,6 @@ export class Session {
       toPage: (message) => this.receiveFromHost(message),
       resized: (width, height) => this.events.emit("picture", { width, height }),
     };
-  }
-
-  private sendPageState(now = false): void {
-    const { fps, tick, score, version } = this.state;
-    this.kernel.sendPageState({ fps, renderer: this.reports.renderer, tick, score, version, visible: !document.hidden }, now);
-  }
-
-  private visibilityChanged(): void {
-    this.sendPageState(true);
-    const now = performance.now();
-    if (document.hidden) this.snapshots.flush();
-    else if (now - this.hiddenAt > UNSEEN_MS) this.kernel.greet();
-    this.hiddenAt = now;
   }
 
   private appendMetrics(): void {

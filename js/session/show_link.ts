@@ -1,18 +1,17 @@
 /** What the show host is set to: the drill, the policies and the settings of the show. Sends what differs from what it has. */
 
-import type { Model, SavedSnapshot, Traits } from "../contract/model";
+import type { Model, SavedSnapshot } from "../contract/model";
 import { ownOpponent, scriptsOf } from "../contract/opponents";
 import type { Bytes, ShowTrait, ToWorker } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
+import type { Facing } from "./facing";
 
 interface Ends {
   readonly id: string;
   readonly model: Pick<Model, "get">;
   readonly events: Events<SessionEvents>;
   readonly show: ShowTrait;
-  readonly opponent: string;
-  readonly met: string;
-  readonly rivals: Traits["rivals"];
+  readonly facing: Pick<Facing, "opponent" | "met" | "rivals">;
   post(message: ToWorker, transfer?: Transferable[]): void;
 }
 
@@ -67,7 +66,8 @@ export class ShowLink {
   }
 
   rivalsChanged(): void {
-    if (this.ends.rivals[this.ends.opponent]) this.sendMode();
+    const { rivals, opponent } = this.ends.facing;
+    if (rivals[opponent]) this.sendMode();
     this.ends.events.emit("rivals", undefined);
   }
 
@@ -91,7 +91,8 @@ export class ShowLink {
    * modes begin at once, and nothing waits for an opponent that is gone: the drill's own takes its place, against a person the policy.
    */
   private sendMode(): void {
-    const { id, model, opponent, met, rivals, show } = this.ends;
+    const { id, model, show } = this.ends;
+    const { opponent, met, rivals } = this.ends.facing;
     const rival = rivals[opponent];
     if (rival === null && show.mode === "sandbox") return;
     if (rival) {

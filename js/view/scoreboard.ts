@@ -37,7 +37,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Steps of this episode: one for each decision" : "Goals");
     setText(version, `v${playing}`);
-    const rests = personPlays(session, 0) && (alone || session.met !== "");
+    const rests = personPlays(session, 0) && (alone || session.facing.met !== "");
     const newest = session.model.get("policy")?.version ?? 0;
     const rest = newest === playing ? "is the newest; it does not play now" : "does not play now";
     const doing = rests ? rest : "is playing";
@@ -59,7 +59,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
       [players, before] = shown === "live" ? [live.players, live.before] : ["", shown === "replay" ? [0, 0] : score]; // a duel begins with a reset
       match = shown;
     }
-    const lineup = session.met ? `${mode} ${session.met}` : mode;
+    const lineup = session.facing.met ? `${mode} ${session.facing.met}` : mode;
     const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
     if (events.some(({ kind }) => kind === "reset")) before = [0, 0];
     else if (others) before = score;

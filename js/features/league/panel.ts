@@ -61,7 +61,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
-    const there = new Set([...scriptsOf(session.model.get("drill")?.spec), ...Object.keys(session.rivals)]);
+    const there = new Set([...scriptsOf(session.model.get("drill")?.spec), ...Object.keys(session.facing.rivals)]);
     const meet = session.elsewhere ? () => false : (row: LeagueRow) => there.has(idOf(row));
     const bring = (row: LeagueRow) => session.setShow({ mode: "sandbox", opponent: idOf(row) });
     fillRows(

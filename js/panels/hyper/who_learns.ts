@@ -22,7 +22,7 @@ export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
     session.drafts.set(KEY, chosen.value);
     const opponent = alone(chosen.value);
     const scripts = ["random", ...(session.model.get("drill")?.spec.baselines ?? [])];
-    if (opponent && [...scripts, ...Object.keys(session.rivals)].includes(opponent)) session.setShow({ mode: "sandbox", opponent });
+    if (opponent && [...scripts, ...Object.keys(session.facing.rivals)].includes(opponent)) session.setShow({ mode: "sandbox", opponent });
     else if (session.show.mode === "sandbox") session.setShow({ mode: "ai_vs_ai" });
   });
   let known = "";

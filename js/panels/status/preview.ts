@@ -46,7 +46,7 @@ export function buildPreview({ session, signal }: PanelView): HTMLElement {
   const element = h("div", { class: "previewing" }, told, see, leave);
   const follow = () => {
     const on = shown();
-    element.hidden = !on && (learned() || !(BEST in session.rivals) || !session.kernel.connected);
+    element.hidden = !on && (learned() || !(BEST in session.facing.rivals) || !session.kernel.connected);
     see.hidden = on;
     leave.hidden = told.hidden = !on;
   };

@@ -56,7 +56,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
       mode,
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
     );
-    const others = [...new Set([...baselines, "random", "idle", ...Object.keys(session.rivals)])].map((name) => [name, opponentName(name)] as const);
+    const others = [...new Set([...baselines, "random", "idle", ...Object.keys(session.facing.rivals)])].map((name) => [name, opponentName(name)] as const);
     newest = meetsNewest();
     setOptions(opponent, newest ? [["", NEWEST], ...others] : others);
     follow();
@@ -73,7 +73,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
     selectValue(speed, String(show.speed), multiple(show.speed));
     selectValue(mode, show.mode);
-    selectValue(opponent, newest ? show.opponent : session.opponent);
+    selectValue(opponent, newest ? show.opponent : session.facing.opponent);
     rival.hidden = alone || (show.mode === "ai_vs_ai" && !session.elsewhere);
   };
   for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);

@@ -16,11 +16,8 @@ class FakeSession {
       { agent_steps: 2, seconds: 90, version: 902 },
     ],
   }; // the newer version waits
-  get opponent(): string {
-    return this.show.opponent || "chaser";
-  }
-  get met(): string {
-    return this.show.opponent;
+  get facing() {
+    return { opponent: this.show.opponent || "chaser", met: this.show.opponent };
   }
   shared: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
   show = this.shared;
