@@ -14,6 +14,7 @@ from dshq_kernels.network import pairs
 from dshq_kernels.network.mlp import PLAN_COLUMNS, forward_lanes
 from dshq_kernels.network.update import learn as learn_on
 from dshq_kernels.play import loops
+from dshq_kernels.play.matches import match_tiles
 from dshq_kernels.play.plans import *  # noqa: F403  (they are in the same module)
 from dshq_kernels.play.plans import ONE, OPTIONS
 from dshq_kernels.play.records import FORWARD, MATCHES, ROLLOUT, UPDATE
@@ -94,7 +95,7 @@ def learn(at):
 @cfunc(ONE, **OPTIONS)
 def matches(at):
     r = record_at(at, MATCHES)
-    loops.match_tiles(
+    match_tiles(
         carray(pointer(r.verbs), r.n_verbs, i64),
         r.tiles,
         r.tile_bytes,

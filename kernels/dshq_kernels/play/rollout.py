@@ -19,13 +19,13 @@ from dshq_kernels.play.loops import (
     RETURN_MAX,
     RETURN_MIN,
     STATS,
-    match_tiles,
     play,
     reset_lanes,
     reset_tiles,
     scratch_floats,
     shape_of,
 )
+from dshq_kernels.play.matches import match_tiles
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.run.draws import Draws
 from dshq_kernels.simd.lanes import LANES
