@@ -1,4 +1,4 @@
-"""Networks with a memory: the layer itself, rollouts, learning, files, and what refuses them."""
+"""Networks with a memory: the layer itself, rollouts and learning, in drills and in environments."""
 
 import dataclasses
 import itertools
@@ -10,10 +10,9 @@ import torch
 from dshq_kernels.network import mlp
 from dshq_kernels.network.layers import is_network, memory_of, without_memory
 from dshq_kernels.network.mlp import ACTIVATIONS
-from dshq_kernels.play.players import IDLE, POLICY
+from dshq_kernels.play.players import POLICY
 from dshq_kernels.play.rollout import Player, Rollouts, Samples, play_matches
-from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy, save_json, save_onnx
-from dshq_widget.algorithms.algorithm import Refused
+from dshq_widget import Trainer, evaluate, load_policy
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
@@ -21,7 +20,7 @@ from dshq_widget.algorithms.ppo.learners.validation import Validator
 from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
 from dshq_widget.algorithms.ppo.recurrent.rows import by_sequence
-from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.gyms.making import described
 from dshq_widget.learning.games import OwnGames
@@ -31,7 +30,6 @@ from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
-from dshq_widget.widget import page_protocol
 from tests.harness.processes.lockstep_runs import assert_goes_on
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
@@ -444,58 +442,3 @@ class TestEnvironments:
         with Trainer(RECALL, **{**quick, "memory": 0}) as trainer:
             trainer.train_for(agent_steps=60_000, progress=False)
             assert trainer.error == "" and trainer.metrics["evaluated_return"] < 0.75
-
-
-class TestRefusals:
-    @pytest.mark.parametrize(
-        "drill, more, why",
-        [
-            ("maze", {}, "other layers than dense ones"),
-            ("bandit", {"separate_value_net": True}, "separate_value_net must be false"),
-        ],
-    )
-    def test_settings(self, drill, more, why):
-        with pytest.raises(ConfigError, match=f"memory must be 0 here, got 8: .*{why}"):
-            Trainer(drill, memory=8, **more)
-
-    def test_algorithms(self):
-        with pytest.raises(Refused, match="spo has no networks with memory: leave out --memory"):
-            Trainer("bandit", algorithm="spo", memory=8)
-        with Trainer("lamp", algorithm="spo") as trainer:
-            assert trainer.config.memory == 0, "the drill's own setting is for algorithms that have one"
-
-    def test_shapes(self):
-        with pytest.raises(ValueError, match="share one memory"):
-            PolicySpec((2, 6, -4, 4), separate=True)
-        with pytest.raises(ValueError, match="set memory to 0"):
-            PolicySpec.for_drill(compiled("maze").spec, (32,), memory=8)
-
-    def test_the_page_keeps_what_is_remembered(self):
-        kept = {"state": b"12", "tick": 3, "memory": memoryview(b"3456")}
-        assert page_protocol.snapshot(kept, {}) == {"state": b"12", "tick": 3, "memory": b"3456"}
-        assert "memory" not in page_protocol.snapshot({"state": b"12"}, {})
-        for wrong in ("text", b"0" * 9000, None):
-            with pytest.raises(ValueError, match="a memory of at most 8192 bytes, or none"):
-                page_protocol.snapshot({"state": b"12", "memory": wrong}, {})
-
-    def test_files(self, tmp_path):
-        config = of_drill(LAMP.spec)
-        spec = PolicySpec.for_config(LAMP.spec, config)
-        weights = random_weights(spec)
-        saved = checkpoint.Checkpoint(
-            "lamp", LAMP.rules_hash, spec.layers, "tanh", weights, config=config.to_json(), version=1
-        )
-        path = checkpoint.save(tmp_path / "lamp.dshq", saved)
-        assert checkpoint.load(path).memory == 32
-        policy = load_policy(path)
-        for save in (save_onnx, save_json):
-            with pytest.raises(ExportError, match="a network with a memory cannot be written as"):
-                save(policy, tmp_path / "file")
-        with pytest.raises(ValueError, match="a network with a memory cannot search"):
-            evaluate(path, matches=4, search="4,2")
-        player = Player(POLICY, spec.layers, ACTIVATIONS[spec.activation], weights)
-        played = play_matches(LAMP.game(), LAMP.spec, player, Player(IDLE), 40, seed=0)
-        assert evaluate(path, matches=40)["return_mean"] == pytest.approx(float(played.returns.mean()))
-        assert 0 < played.returns.mean() < 1, "it can be told from one that forgets"
-        with Trainer("lamp", resume=path, memory=32) as trainer:
-            assert trainer.config.memory == 32 and trainer.latest_policy().layers == (2, 32, -32, 4)
