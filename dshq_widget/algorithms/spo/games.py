@@ -24,8 +24,8 @@ from dshq_kernels.play.loops import (
 )
 from dshq_kernels.play.players import POLICY, SELF
 from dshq_kernels.play.rollout import alternate_sides, empty_stats, share_tiles
+from dshq_kernels.search.arguments import How
 from dshq_kernels.search.matches import OTHERS_SEED
-from dshq_kernels.search.memory import How
 from dshq_kernels.search.searcher import Others, Search, how
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.spo.replay import Replay

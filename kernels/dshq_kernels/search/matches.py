@@ -10,7 +10,7 @@ from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import make_plan, pack
 from dshq_kernels.play.players import POLICY
 from dshq_kernels.play.rollout import Matches, Player, match_pay, match_starts
-from dshq_kernels.search.memory import How
+from dshq_kernels.search.arguments import How
 from dshq_kernels.search.searcher import Others, Search
 from dshq_kernels.simd.lanes import LANES
 

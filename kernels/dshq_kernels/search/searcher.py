@@ -14,7 +14,7 @@ from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import make_plan
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.play.players import POLICY, RANDOM
-from dshq_kernels.search.memory import Game, How, Network, Result, Rewards, memory_at, units_of
+from dshq_kernels.search.arguments import Game, How, Network, Result, Rewards, units_of, work_at
 from dshq_kernels.search.particles import move_others, search_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
@@ -127,9 +127,9 @@ class Search:
         words = game.dtype.itemsize // (4 * LANES)
         needs = [units_of(plan, spec, words, particles) for plan in (self.plan, self.other_plan)]
         units = {name: max(need[name] for need in needs) for name in needs[0]}
-        _, size = memory_at(0, units)
+        _, size = work_at(0, units)
         self._bytes = aligned((self.threads, size // 4))
-        self._memories = [memory_at(part.ctypes.data, units)[0] for part in self._bytes]
+        self._works = [work_at(part.ctypes.data, units)[0] for part in self._bytes]
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="dshq-search")
         self._turn = threading.Lock()
 
@@ -186,7 +186,7 @@ class Search:
                 count,
                 self._result,
                 self._traces[part],
-                self._memories[part],
+                self._works[part],
             )
 
         with self._turn:
@@ -208,7 +208,7 @@ class Search:
         network = self._network(np.zeros(0, np.float32), others)
         where = (tiles.ctypes.data, 0, len(tiles), sides, others.kinds)
         with self._turn:
-            move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._memories[0])
+            move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._works[0])
             self._raise_kept()
         action[where_searched] = searched
 

@@ -64,7 +64,7 @@ class How(NamedTuple):
     """Play the action with the most weight instead of drawing one."""
 
 
-class Memory(NamedTuple):
+class Work(NamedTuple):
     """Addresses of the memory of one thread; shapes in `units_of`."""
 
     root_obs: int
@@ -107,7 +107,7 @@ class Result(NamedTuple):
 
 
 def units_of(plan: np.ndarray, spec: PlayedSpec, words: int, particles: int) -> dict[str, int]:
-    """Units of 16 numbers of every field of `Memory`; `words`: of a state."""
+    """Units of 16 numbers of every field of `Work`; `words`: of a state."""
     sides, n_obs, *_ = shape_of(spec)
     n_actions, held = int(plan[0, N_ACTIONS]), max(2, -(-particles // LANES))
     terms = max(1, len(spec.terms))
@@ -134,7 +134,7 @@ def units_of(plan: np.ndarray, spec: PlayedSpec, words: int, particles: int) -> 
     }
 
 
-def memory_at(address: int, units: Mapping[str, int]) -> tuple[Memory, int]:
+def work_at(address: int, units: Mapping[str, int]) -> tuple[Work, int]:
     """The memory that begins at `address`, and how many bytes it takes."""
-    ends = np.cumsum([64 * units[name] for name in Memory._fields]).tolist()
-    return Memory(*(address + offset for offset in (0, *ends[:-1]))), ends[-1]
+    ends = np.cumsum([64 * units[name] for name in Work._fields]).tolist()
+    return Work(*(address + offset for offset in (0, *ends[:-1]))), ends[-1]
