@@ -1,6 +1,7 @@
 /** A run's own draws, of the generator that Python's run has: dshq_kernels/run/draws.py. */
+
+import type { Block } from "./games/heap";
 import type { Kernels, RecordName, RecordValues } from "./games/kernels";
-import type { Block } from "./games/memory";
 
 type Items = Uint32Array | BigInt64Array | Float64Array;
 
@@ -65,9 +66,9 @@ export class Draws {
 
   /** Calls a function that draws. */
   call(name: RecordName, values: RecordValues): void {
-    const { memory } = this.kernels;
-    memory.borrow(() => {
-      const generator = memory.take(16);
+    const { heap } = this.kernels;
+    heap.borrow(() => {
+      const generator = heap.take(16);
       generator.u64.set(this.generator);
       this.kernels.call(name, { ...values, generator: generator.at });
       this.generator.set(generator.u64.subarray(0, 2));
@@ -76,9 +77,9 @@ export class Draws {
 
   /** What a function of draws.py did to a copy of `items` and drew; to be read before anything else is called. */
   private draw(name: RecordName, count: number, bound: number, items: Items = new Uint32Array(0)): { out: Block; items: Block } {
-    const { memory } = this.kernels;
-    return memory.borrow(() => {
-      const [out, given] = [memory.take(8 * count), memory.take(items.byteLength)];
+    const { heap } = this.kernels;
+    return heap.borrow(() => {
+      const [out, given] = [heap.take(8 * count), heap.take(items.byteLength)];
       given.u8.set(new Uint8Array(items.buffer, items.byteOffset, items.byteLength));
       this.call(name, { out: out.at, count, bound, items: given.at, n_items: items.length });
       return { out, items: given };

@@ -267,7 +267,7 @@ export class Run implements Steered {
     const row = tally.row(this.modules.spec, now);
     const { hyper } = this;
     for (const key of REPORTED) row[key] = hyper[key];
-    row.memory_mb = this.modules.memory.wasm.buffer.byteLength / 2 ** 20;
+    row.memory_mb = this.modules.heap.wasm.buffer.byteLength / 2 ** 20;
     if (now - tally.began < 500 * RUN.report_seconds) {
       for (const key of ["agent_steps_per_second", "updates_per_second"]) if (this.metrics[key] !== undefined) row[key] = this.metrics[key];
     }

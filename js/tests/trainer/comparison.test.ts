@@ -5,7 +5,7 @@ import type { DrillSpec } from "../../contract/protocol";
 import { Comparison, type Cpu, type Gpu, type Row, type Sizes } from "../../trainer/engines/comparison";
 import { number, type Tensors, tensor } from "../../trainer/files/tensors";
 import type { Experience } from "../../trainer/games/games";
-import type { Block } from "../../trainer/games/memory";
+import type { Block } from "../../trainer/games/heap";
 import { LANES, type Samples } from "../../trainer/games/samples";
 import { parts } from "../../trainer/layers";
 import type { Hyper } from "../../trainer/ppo/schedule";

@@ -1,8 +1,8 @@
 /** Threads of games, without threads: ports that answer when the test lets them. */
 import { expect, test } from "vitest";
 import type { DrillSpec } from "../../contract/protocol";
+import { Heap } from "../../trainer/games/heap";
 import { Lanes, type ToLane } from "../../trainer/games/lanes";
-import { Memory } from "../../trainer/games/memory";
 import type { Modules } from "../../trainer/games/modules";
 import { copyOut, LANES, newSamples } from "../../trainer/games/samples";
 import type { Settings } from "../../trainer/settings";
@@ -22,7 +22,7 @@ class Port {
     this.heard.push(message);
     if (message.type === "LANE") this.answer({ type: "LANE_READY", units: 1, trainable: Int32Array.of(0) });
     if (message.type !== "PLAY") return;
-    const samples = newSamples(new Memory(), SHAPE, 1);
+    const samples = newSamples(new Heap(), SHAPE, 1);
     samples.returns!.f32.fill(message.weights[0]!);
     this.played.push(message.weights[0]!);
     this.answer({ type: "PLAYED", arrays: copyOut(samples, SHAPE, 1), stats: new Float64Array(STATS.length) });
@@ -40,7 +40,7 @@ async function start(...ports: Port[]): Promise<Lanes> {
 }
 
 async function startFrom(version: number, ...ports: Port[]): Promise<Lanes> {
-  const modules = { spec: SPEC, memory: new Memory() } as unknown as Modules;
+  const modules = { spec: SPEC, heap: new Heap() } as unknown as Modules;
   const values = { ...VALUES, num_envs: LANES * ports.length };
   return (await Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[], version))!;
 }

@@ -1,9 +1,9 @@
 /** Threads of games that fail or are ended by the browser. */
 import { afterEach, expect, test, vi } from "vitest";
 import { WasmEngine } from "../../trainer/engines/wasm";
+import { Heap } from "../../trainer/games/heap";
 import { LaneOrders } from "../../trainer/games/lane";
 import { type FromLane, Lanes, type ToLane } from "../../trainer/games/lanes";
-import { Memory } from "../../trainer/games/memory";
 import type { Modules } from "../../trainer/games/modules";
 import { LANES } from "../../trainer/games/samples";
 import type { Settings } from "../../trainer/settings";
@@ -34,7 +34,7 @@ const READY: FromLane = { type: "LANE_READY", units: 1, trainable: Int32Array.of
 const FAILED: FromLane = { type: "LANE_FAILED", text: "unreachable" };
 
 function start(...ports: Port[]): Promise<Lanes | null> {
-  const modules = { spec: { n_obs: 1, n_actions: 2, sides: 1, terms: [] }, memory: new Memory() } as unknown as Modules;
+  const modules = { spec: { n_obs: 1, n_actions: 2, sides: 1, terms: [] }, heap: new Heap() } as unknown as Modules;
   const values = { num_envs: LANES * ports.length, rollout_length: 1, seed: 0 };
   return Lanes.start(modules, {} as never, values as never, ports as unknown as MessagePort[]);
 }

@@ -57,7 +57,7 @@ async function rowsOf(updates: number, pause = 0): Promise<Record<string, number
     layers: [1, 1],
     metrics: {},
     settings: { pace: 0, activation: "tanh" },
-    modules: { spec: { terms: [] }, memory: { wasm: { buffer: { byteLength: 0 } } } },
+    modules: { spec: { terms: [] }, heap: { wasm: { buffer: { byteLength: 0 } } } },
     pace: new Pace(false, 0),
     tally: new Tally(0),
     exploration: { afterUpdate: () => "", bonus: 0 },

@@ -1,6 +1,6 @@
 /** The learner's functions, called with records of numbers: what the processor's run computes, compiled to WebAssembly. */
 import { REALS, RECORDS } from "../tables";
-import type { Block, Memory } from "./memory";
+import type { Block, Heap } from "./heap";
 
 export type RecordName = keyof typeof RECORDS;
 export type RecordValues = Record<string, number>;
@@ -12,11 +12,11 @@ export class Kernels {
   private readonly records: Record<RecordName, Block>;
 
   constructor(
-    readonly memory: Memory,
+    readonly heap: Heap,
     exports: WebAssembly.Exports,
   ) {
     this.functions = exports as unknown as typeof this.functions;
-    const records = Object.entries(RECORDS).map(([name, fields]) => [name, memory.take(8 * fields.length)]);
+    const records = Object.entries(RECORDS).map(([name, fields]) => [name, heap.take(8 * fields.length)]);
     this.records = Object.fromEntries(records) as typeof this.records;
   }
 

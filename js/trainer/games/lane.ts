@@ -3,8 +3,8 @@
 import { layersOf } from "../ppo/network";
 import { makePlan, pack } from "../ppo/plan";
 import { readSettings } from "../settings";
+import type { Block } from "./heap";
 import type { FromLane, ToLane } from "./lanes";
-import type { Block } from "./memory";
 import { Modules } from "./modules";
 import { Rollouts } from "./rollouts";
 
@@ -47,7 +47,7 @@ export class LaneThread {
     const settings = readSettings(order.values);
     const plan = makePlan(modules, layersOf(order.spec, settings), settings.activation, settings.separate_value_net);
     const rollouts = new Rollouts(modules, plan, settings, order.games, order.seed, order.first);
-    return new LaneThread(rollouts, plan, modules.memory.floats(plan.floats), post);
+    return new LaneThread(rollouts, plan, modules.heap.floats(plan.floats), post);
   }
 
   receive(message: ToLane): void {

@@ -50,7 +50,7 @@ export class Lanes implements Games {
       from += lane.units;
     }
     this.units = Int32Array.from(units);
-    this.samples = newSamples(modules.memory, shape, from);
+    this.samples = newSamples(modules.heap, shape, from);
   }
 
   /** With a thread behind each of `ports`, for a run that continues from `version`; null where one of them does not answer. */

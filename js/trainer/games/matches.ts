@@ -32,21 +32,21 @@ export class Matches {
    */
   readonly play = (first: Player, second: Player, games: number, seed: number, scene?: Uint32Array): Results => {
     const { modules } = this;
-    return modules.memory.borrow(() => {
-      const { spec, memory, tileWords, tileBytes } = modules;
+    return modules.heap.borrow(() => {
+      const { spec, heap, tileWords, tileBytes } = modules;
       const halves = spec.sides === 2 && !scene ? [Math.ceil(games / 2), Math.floor(games / 2)] : [games, 0];
       const tilesOf = halves.map((half) => Math.ceil(half / LANES));
       const count = tilesOf[0]! + tilesOf[1]!;
-      const tiles = memory.take(count * tileBytes);
+      const tiles = heap.take(count * tileBytes);
       modules.begin(tiles, Draws.seeded(modules, seed >>> 0, DRAWS.match_starts).words(count * LANES), 0);
       for (let word = KEPT_WORDS; scene && word < tileWords; word++) {
         for (let tile = 0; tile < count; tile++) tiles.u32.fill(scene[word]!, (tile * tileWords + word) * LANES, (tile * tileWords + word + 1) * LANES);
       }
       const network = (player: Player, prefix: string): Record<string, number> => {
         const plan = player.kind <= POLICY ? this.plan : this.nobody;
-        const block = memory.floats(plan.floats);
+        const block = heap.floats(plan.floats);
         if (player.weights) pack(plan, player.weights, block.f32);
-        const remembered = memory.floats(count * 2 * plan.memory * LANES);
+        const remembered = heap.floats(count * 2 * plan.memory * LANES);
         remembered.f32.fill(0);
         return {
           [`${prefix}plan`]: plan.at,
@@ -57,22 +57,22 @@ export class Matches {
           [`${prefix}kind`]: player.kind,
         };
       };
-      const [results, lengths, returned] = [memory.floats(count * LANES), memory.floats(count * LANES), memory.floats(count * LANES)];
+      const [results, lengths, returned] = [heap.floats(count * LANES), heap.floats(count * LANES), heap.floats(count * LANES)];
       modules.call("matches", {
         ...modules.game,
         ...network(first, ""),
         ...network(second, "other_"),
         tiles: tiles.at,
         n_tiles: count,
-        side_of: memory.i64(Array.from({ length: count }, (_, tile) => Number(tile >= tilesOf[0]!))).at,
+        side_of: heap.i64(Array.from({ length: count }, (_, tile) => Number(tile >= tilesOf[0]!))).at,
         n_actions: spec.n_actions,
         seed: seed >>> 0,
-        weights: memory.f32(spec.terms.map(({ kind, weight }) => (kind === "potential" ? 0 : weight))).at,
+        weights: heap.f32(spec.terms.map(({ kind, weight }) => (kind === "potential" ? 0 : weight))).at,
         n_terms: spec.terms.length,
         results: results.at,
         lengths: lengths.at,
         returned: returned.at,
-        scratch: memory.floats(modules.scratchFloats(1) + this.plan.playScratch + this.nobody.playScratch).at,
+        scratch: heap.floats(modules.scratchFloats(1) + this.plan.playScratch + this.nobody.playScratch).at,
       });
       const found: Results = { wins: 0, draws: 0, losses: 0, returnMean: 0 };
       const begins = [0, tilesOf[0]! * LANES];

@@ -4,8 +4,8 @@ import { countWords, placesOf } from "../../contract/state";
 import type { ModuleBytes } from "../../contract/training";
 import { ENTRY_INDICES } from "../ppo/plan";
 import { PAIR_ENTRIES, RECORDS, STACK_TOP } from "../tables";
+import { type Block, Heap } from "./heap";
 import { Kernels, type RecordValues } from "./kernels";
-import { type Block, Memory } from "./memory";
 
 type Verb = (tile: bigint, argument?: bigint) => void;
 /** `i8x16.splat` and `i8x16.popcnt` in a function: valid only where the browser has vectors of 128 bits. */
@@ -31,13 +31,13 @@ export class Modules extends Kernels {
     drill: WebAssembly.Exports,
     learner: WebAssembly.Exports,
     table: WebAssembly.Table,
-    memory: Memory,
+    heap: Heap,
   ) {
-    super(memory, learner);
+    super(heap, learner);
     for (const [k, name] of PAIR_ENTRIES.entries()) table.set(ENTRY_INDICES[k]!, learner[name]);
     const names = Object.keys(drill);
     this.verbCount = names.length;
-    this.verbs = memory.i64(
+    this.verbs = heap.i64(
       names.map((name) => {
         const index = table.grow(1);
         table.set(index, drill[name]);
@@ -52,11 +52,11 @@ export class Modules extends Kernels {
   /** Throws an Error of one sentence for bytes that are no such modules. */
   static async load(spec: DrillSpec, bytes: ModuleBytes): Promise<Modules> {
     if (!WebAssembly.validate(SIMD_PROBE)) throw new Error(NO_SIMD);
-    const memory = new Memory();
+    const heap = new Heap();
     const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 + PAIR_ENTRIES.length });
     const stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);
     const { cos, exp, log, pow } = Math;
-    const env = { memory: memory.wasm, __stack_pointer: stack, __indirect_function_table: table, cos, exp, log, pow };
+    const env = { memory: heap.wasm, __stack_pointer: stack, __indirect_function_table: table, cos, exp, log, pow };
     const load = async (which: keyof ModuleBytes, wanted: readonly string[]) => {
       let exports: WebAssembly.Exports;
       try {
@@ -70,7 +70,7 @@ export class Modules extends Kernels {
     };
     const drill = await load("drill", ["reset", "decide", "tick", "observe", "terms", "status", "random"]);
     const learner = await load("learner", [...Object.keys(RECORDS), ...PAIR_ENTRIES]);
-    return new Modules(spec, drill, learner, table, memory);
+    return new Modules(spec, drill, learner, table, heap);
   }
 
   get tileBytes(): number {

@@ -7,7 +7,7 @@ import { type Plan, pack } from "../ppo/plan";
 import type { Settings } from "../settings";
 import { DRAWS, MOST_SLOTS, STATS } from "../tables";
 import type { Experience, Games } from "./games";
-import type { Block } from "./memory";
+import type { Block } from "./heap";
 import type { Modules } from "./modules";
 import { kindOf } from "./opponents";
 import { POLICY, SELF } from "./players";
@@ -96,7 +96,7 @@ export class Rollouts implements Games {
     first = 0, // the tile of all `num_envs` games that these begin with
   ) {
     this.seed = seed >>> 0;
-    const { spec, memory, tileWords } = modules;
+    const { spec, heap, tileWords } = modules;
     const tiles = games / LANES;
     const here = <T>(all: readonly T[]) => all.slice(first, first + tiles);
     const { sides, terms } = spec;
@@ -114,26 +114,26 @@ export class Rollouts implements Games {
       ),
     );
     this.shape = { spec, memory: plan.memory, length };
-    this.samples = newSamples(memory, this.shape, units);
+    this.samples = newSamples(heap, this.shape, units);
     this.unitCount = units;
-    this.tiles = memory.take(tiles * modules.tileBytes);
-    this.running = memory.floats(tiles * sides * LANES);
-    this.memories = memory.floats(tiles * sides * 2 * plan.memory * LANES);
+    this.tiles = heap.take(tiles * modules.tileBytes);
+    this.running = heap.floats(tiles * sides * LANES);
+    this.memories = heap.floats(tiles * sides * 2 * plan.memory * LANES);
     this.memories.f32.fill(0);
-    this.stats = memory.take(8 * (STATS.length + terms.length));
+    this.stats = heap.take(8 * (STATS.length + terms.length));
     const slots = slotCount(settings);
-    this.policies = slots ? memory.floats(slots * plan.floats) : null;
-    this.weights = memory.floats(terms.length);
-    this.potential = memory.take(terms.length);
+    this.policies = slots ? heap.floats(slots * plan.floats) : null;
+    this.weights = heap.floats(terms.length);
+    this.potential = heap.take(terms.length);
     this.potential.u8.set(terms.map(({ kind }) => Number(kind === "potential")));
-    this.scratch = memory.floats(modules.scratchFloats(length) + plan.playScratch);
+    this.scratch = heap.floats(modules.scratchFloats(length) + plan.playScratch);
     this.fixed = {
       ...modules.game,
       tiles: this.tiles.at,
       n_tiles: tiles,
-      groups: memory.i64(this.groups.flat()).at,
+      groups: heap.i64(this.groups.flat()).at,
       n_groups: this.groups.length,
-      opponents: memory.i64(kinds).at,
+      opponents: heap.i64(kinds).at,
       length,
       plan: plan.at,
       layers: plan.rows,
@@ -188,9 +188,9 @@ export class Rollouts implements Games {
 
   /** Starts a share of the new games from one of these scenes, a game's words each. */
   practise(scenes: readonly Uint32Array[]): void {
-    const { memory, tileWords } = this.modules;
+    const { heap, tileWords } = this.modules;
     if (scenes.length > (this.scenes ? this.scenes.block.bytes / (4 * tileWords) : 0))
-      this.scenes = { block: memory.floats(scenes.length * tileWords), count: 0 };
+      this.scenes = { block: heap.floats(scenes.length * tileWords), count: 0 };
     if (!this.scenes) return;
     for (const [k, scene] of scenes.entries()) this.scenes.block.u32.set(scene, k * tileWords);
     this.scenes.count = scenes.length;

@@ -1,6 +1,6 @@
 /** The arrays of a rollout's samples in memory: `Samples` of dshq_kernels/play/rollout.py. */
 import type { DrillSpec } from "../../contract/protocol";
-import type { Block, Memory } from "./memory";
+import type { Block, Heap } from "./heap";
 
 export const LANES = 16;
 const ARRAYS = ["obs", "action", "log_prob", "value", "advantage", "returns", "mask", "begins", "states"] as const;
@@ -27,9 +27,9 @@ export function wordsOf({ spec, memory, length }: Shape, units: number): Record<
   return { obs: one * spec.n_obs, action: one, log_prob: one, value: one, advantage: one, returns: one, mask, ...remembered };
 }
 
-export function newSamples(memory: Memory, shape: Shape, units: number): Samples {
+export function newSamples(heap: Heap, shape: Shape, units: number): Samples {
   const words = wordsOf(shape, units);
-  const arrays = ARRAYS.map((name) => [name, words[name] ? memory.floats(words[name]) : null]);
+  const arrays = ARRAYS.map((name) => [name, words[name] ? heap.floats(words[name]) : null]);
   return { ...(Object.fromEntries(arrays) as Record<Name, Block | null>), length: shape.memory ? shape.length : 1 };
 }
 

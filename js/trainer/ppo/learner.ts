@@ -3,7 +3,7 @@
 import { Draws } from "../draws";
 import { number, type Tensors, tensor } from "../files/tensors";
 import type { Experience } from "../games/games";
-import type { Block } from "../games/memory";
+import type { Block } from "../games/heap";
 import type { Modules } from "../games/modules";
 import { LANES, places, type Samples } from "../games/samples";
 import type { Settings } from "../settings";
@@ -38,18 +38,18 @@ export class Learner {
     settings: Settings,
     weights: Float32Array,
   ) {
-    const { memory } = modules;
+    const { heap } = modules;
     this.normalizer = new Normalizer(modules, plan.layers, settings);
     this.seed = settings.seed;
     this.draws = Draws.seeded(modules, this.seed, DRAWS.orders);
-    this.params = memory.floats(3 * plan.floats);
-    this.gradients = memory.floats(2 * (plan.floats + 16));
-    this.scratch = memory.floats(plan.learnScratch);
-    this.trained = plan.separate ? memory.floats(plan.floats) : null;
+    this.params = heap.floats(3 * plan.floats);
+    this.gradients = heap.floats(2 * (plan.floats + 16));
+    this.scratch = heap.floats(plan.learnScratch);
+    this.trained = plan.separate ? heap.floats(plan.floats) : null;
     if (this.trained) pack(plan, learningMask(plan.layers), this.trained.f32);
-    this.normal = memory.floats(2 * plan.layers[0]!);
-    this.sums = memory.take(8 * (SUMS + 4));
-    this.minibatches = new Minibatches(memory);
+    this.normal = heap.floats(2 * plan.layers[0]!);
+    this.sums = heap.take(8 * (SUMS + 4));
+    this.minibatches = new Minibatches(heap);
     this.set(weights);
   }
 
@@ -164,10 +164,10 @@ export class Learner {
 
   /** Mean and deviation of the advantages, and how much of the returns the values explain. */
   private moments(units: Int32Array, { advantage, value, returns }: Samples): [mean: number, deviation: number, explained: number] {
-    const { memory } = this.modules;
-    return memory.borrow(() => {
+    const { heap } = this.modules;
+    return heap.borrow(() => {
       const arrays = { advantage: advantage!.at, value: value!.at, returns: returns!.at, all_units: advantage!.bytes / (4 * LANES) };
-      const given = { ...arrays, units: memory.i64(units).at, n: units.length };
+      const given = { ...arrays, units: heap.i64(units).at, n: units.length };
       return this.modules.values("moments", given, "mean", "deviation", "explained") as [number, number, number];
     });
   }

@@ -1,6 +1,6 @@
 /** In which order a rollout's units are learned, and where minibatches begin: dshq_kernels/run/minibatches.py. */
 import type { Draws } from "../draws";
-import type { Block, Memory } from "../games/memory";
+import type { Block, Heap } from "../games/heap";
 import { LANES } from "../games/samples";
 import type { Hyper } from "./schedule";
 
@@ -10,7 +10,7 @@ export class Minibatches {
   count = 0; // over all epochs
   private blocks: { order: Block; importance: Block; bounds: Block } | null = null;
 
-  constructor(private readonly memory: Memory) {}
+  constructor(private readonly heap: Heap) {}
 
   /** Plans an update on `units`, or with a memory on whole sequences of `length` decisions; `advantage` is f32 `[all units, 16]`. */
   plan(draws: Draws, units: Int32Array, length: number, advantage: Block, hyper: Hyper): void {
@@ -21,8 +21,8 @@ export class Minibatches {
     this.length = epochs * n * length;
     this.count = epochs * count;
     const places = this.places();
-    this.memory.borrow(() => {
-      const [first, room, drawn] = [this.memory.i64(begins), this.memory.take(16 * n), this.memory.take(8 * epochs * n)];
+    this.heap.borrow(() => {
+      const [first, room, drawn] = [this.heap.i64(begins), this.heap.take(16 * n), this.heap.take(8 * epochs * n)];
       const numbers = { n, length, all_units: advantage.bytes / (4 * LANES), epochs, count, alpha, beta, shuffled: Number(minibatch_order === "random") };
       draws.call("plan_minibatches", { ...numbers, ...places, begins: first.at, advantage: advantage.at, room: room.at, drawn: drawn.at });
     });
@@ -36,7 +36,7 @@ export class Minibatches {
   private places(): { order: number; importance: number; bounds: number } {
     const [order, bounds] = [8 * this.length, 8 * (this.count + 1)];
     const enough = this.blocks && this.blocks.order.bytes >= order && this.blocks.bounds.bytes >= bounds;
-    if (!enough) this.blocks = { order: this.memory.take(order), importance: this.memory.take(order / 2), bounds: this.memory.take(bounds) };
+    if (!enough) this.blocks = { order: this.heap.take(order), importance: this.heap.take(order / 2), bounds: this.heap.take(bounds) };
     const { order: at, importance, bounds: cuts } = this.blocks!;
     return { order: at.at, importance: importance.at, bounds: cuts.at };
   }

@@ -1,8 +1,8 @@
 /** Running normalisers of observations and rewards, folded into the network: dshq_widget/algorithms/ppo/learners/normalizer.py. */
 
 import { type Tensors, tensor } from "../files/tensors";
+import type { Block } from "../games/heap";
 import type { Kernels } from "../games/kernels";
-import type { Block } from "../games/memory";
 import { LANES, type Samples } from "../games/samples";
 import { parts } from "../layers";
 import type { Settings } from "../settings";
@@ -30,10 +30,10 @@ class Moments {
 
   /** Joins those of f32 `[all units, size, 16]` over `units`, unless they are not finite: dshq_kernels/run/moments.py. */
   add(kernels: Kernels, values: Block, units: Int32Array): void {
-    const { memory } = kernels;
+    const { heap } = kernels;
     const { size } = this;
-    memory.borrow(() => {
-      const [chosen, moments, room] = [memory.i64(units), memory.f64(this.numbers), memory.take(16 * size)];
+    heap.borrow(() => {
+      const [chosen, moments, room] = [heap.i64(units), heap.f64(this.numbers), heap.take(16 * size)];
       const given = { units: chosen.at, n: units.length, values: values.at, all_units: Math.floor(values.bytes / (4 * LANES * size)), size };
       kernels.call("add_moments", { ...given, moments: moments.at, room: room.at });
       this.numbers.set(moments.f64.subarray(0, this.numbers.length));

@@ -68,7 +68,7 @@ export class Block {
   }
 }
 
-export class Memory {
+export class Heap {
   readonly wasm = new WebAssembly.Memory({ initial: STACK_TOP / PAGE_BYTES, maximum: MOST_PAGES });
   private top: number = STACK_TOP;
 
