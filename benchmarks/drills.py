@@ -23,13 +23,14 @@ import numpy as np
 
 from benchmarks.machine import write
 from benchmarks.running import hold_to_one_core, parser_of, said, spread
-from dshq_widget.cli.bench import rate, simulation
+from dshq_widget.cli.bench import simulation
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.making import make_vec
 from dshq_widget.env.snapshots import Snapshots
 from dshq_widget.policy import evaluate as matches
+from dshq_widget.runtime.rates import rate
 from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.trainer import Trainer

@@ -35,7 +35,7 @@ from dshq_widget.algorithms.spo import ALGORITHM as SPO
 from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.algorithms.spo.learner import SpoLearner
 from dshq_widget.algorithms.spo.settings import SpoSettings
-from dshq_widget.cli.bench import rate, simulation
+from dshq_widget.cli.bench import simulation
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
@@ -45,6 +45,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.search import searching, searching_of
+from dshq_widget.runtime.rates import rate
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 PARTICLES = (1, 4, 16, 64)

@@ -17,7 +17,17 @@ from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
 from dshq_widget.cli.main import plugged
 from dshq_widget.contract import labels, messages, presets, protocol, run_file, sections, setting, settings
-from dshq_widget.contract.game_spec import Cells, Choice, DrillSpec, Field, GameSpec, Handle, Observation, Term
+from dshq_widget.contract.game_spec import (
+    DEFAULT_ALGORITHM,
+    Cells,
+    Choice,
+    DrillSpec,
+    Field,
+    GameSpec,
+    Handle,
+    Observation,
+    Term,
+)
 from dshq_widget.contract.json_fields import JSON_FIELDS, Entry
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, Metric, of_machine
 from dshq_widget.contract.page_attributes import PAGE_ATTRIBUTES
@@ -52,6 +62,7 @@ def tables_ts() -> str:
         "REST_SECONDS": protocol.REST_SECONDS,
         "MOST_REPEAT": protocol.MOST_REPEAT,
         "REPLAY_FORMAT": protocol.REPLAY_FORMAT,
+        "DEFAULT_ALGORITHM": DEFAULT_ALGORITHM,
         "CONTROLS": labels.CONTROLS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "Z95": Z95,
@@ -264,9 +275,10 @@ def algorithms_md() -> str:
         "# Algorithms",
         "Written by `make tables` from what each algorithm in dshq_widget/algorithms declares: change it there.",
         "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
-        "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
-        "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
-        "is in [gpu.md](../howto/gpu.md), and which of PPO's details are in is in [ppo.md](../explain/ppo.md).",
+        f"`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else {DEFAULT_ALGORITHM}. "
+        "Where an algorithm does not have something, the table has the sentence with which the command ends. What has "
+        "run on a GPU so far is in [gpu.md](../howto/gpu.md), and which of PPO's details are in is in "
+        "[ppo.md](../explain/ppo.md).",
         table(("", *(f"`{each.name}`" for each in known)), rows),
     ]
     for each in known:

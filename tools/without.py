@@ -78,7 +78,8 @@ FEATURES = {
     "cuda": Feature(
         [
             *("dshq_widget/gpu/cuda", "dshq_widget/env/trace_cuda.py", "docs/howto/gpu.md"),
-            *("dshq_widget/cli/bench_cuda.py", "dshq_widget/cli/doctor_gpu.py"),
+            *("dshq_widget/algorithms/ppo/bench_cuda.py", "dshq_widget/cli/bench_cuda.py"),
+            "dshq_widget/cli/doctor_gpu.py",
             *(f"kernels/dshq_kernels/backends/{name}.py" for name in ("cuda", "threads")),
             *(f"kernels/dshq_kernels/play/{name}_cuda.py" for name in ("gae", "raster", "settle")),
         ],
@@ -92,12 +93,12 @@ FEATURES = {
             "dshq_widget/cli/arguments.py": '"cuda": ',
             "dshq_widget/cli/doctor.py": r"\bgpu\b",
             "dshq_widget/algorithms/algorithm.py": '"cuda": ',
-            **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("spo", "gate")},
+            **{f"dshq_widget/algorithms/{name}/__init__.py": '"cuda": ' for name in ("ppo", "spo", "gate")},
         },
     ),
     "dreamer": Feature(
         [
-            *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py", "dshq_widget/cli/ingest.py"),
+            *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py"),
             *("docs/explain/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
             *lesson("18_world_models", "world_models"),
         ],
@@ -106,7 +107,6 @@ FEATURES = {
             FACES: r"\bDREAM\b",
             LESSONS: r'Lesson\(\s*"\d\d",\s*"world-models"',
             "dshq_widget/drills/paddleball.py": "algorithm_settings = ",
-            "dshq_widget/cli/main.py": r"\bingest\b",
             "js/features/page.ts": r"\bdream\b",
             "js/features/worker.ts": r"\bdream\b",
             "docs/lessons.md": "18_world_models",

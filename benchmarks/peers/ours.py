@@ -12,10 +12,11 @@ from typing import Any
 
 from benchmarks.peers.progress import PAUSE, moment, say, since_start
 from benchmarks.peers.settings import EPISODES, OWN, TARGET, arguments
-from dshq_widget.cli.bench import rate, simulation
+from dshq_widget.cli.bench import simulation
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.making import make_vec
 from dshq_widget.policy.evaluate import evaluate_alone, network
+from dshq_widget.runtime.rates import rate
 from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.trainer import Trainer
 

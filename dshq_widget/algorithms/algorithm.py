@@ -18,6 +18,8 @@ from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import ConfigError
 
 if TYPE_CHECKING:
+    from dshq_widget.algorithms.measured import Measured
+    from dshq_widget.algorithms.torchrun import Place
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.learning.saved_state import Fits
@@ -32,6 +34,8 @@ Message = Mapping[str, Any]
 OnMessage = Callable[[Any, Message], None]
 OnExit = Callable[[Any, "Exit"], None]
 """How a run reports on its learner, as `Start` says."""
+Check = tuple[bool, str, str]
+"""A finding of `dshq doctor`: whether it is well, what was found, what to do."""
 
 
 class Processes(Protocol):
@@ -221,6 +225,20 @@ class Algorithm:
     """
     prepare: Callable[[Game, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
+    follow: Callable[[Place], object] | None = None
+    """What the processes of rank 1, 2, ... do that torchrun starts beside the one of the run (`--joint`), until that
+    ends. None: there are none.
+    """
+    checks: Mapping[str, Callable[[], Check]] = field(default_factory=dict)
+    """What `dshq doctor` says of it on this machine, by the name of a line."""
+    benches: Mapping[str, Callable[..., Measured]] = field(default_factory=dict)
+    """What `dshq bench --device` measures of its learner, by the device: `(drill, seconds)` on "cpu", and on "cuda"
+    `(drill, on, precision, kernels)`, where `on` measures (gpu/cuda/bench.py).
+    """
+    ingests: Callable[[CompiledDrill, float, bool, str], dict[str, Any]] | None = None
+    """`ingests(drill, seconds, guard, device)`: the answer of `dshq ingest`, where it learns from frames. Raises
+    ValueError for a drill without any, RuntimeError for what is missing on this machine.
+    """
 
     def __post_init__(self) -> None:
         if not re.fullmatch(sections.NAME, self.name, re.ASCII):

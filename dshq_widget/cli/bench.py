@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,31 +12,16 @@ import numpy as np
 from dshq_kernels.backends.own_python import own_python
 from dshq_kernels.network import mlp
 from dshq_kernels.simd import vector
-from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
-from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget import algorithms
 from dshq_widget.cli.baseline_layout import NaiveGame
-from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.torch_needed import torch_missing
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning.games import OwnGames
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime import budget
+from dshq_widget.runtime.rates import rate
 
 GAMES = 1024
-
-
-def rate(call: Callable[[], Any], work: float, seconds: float) -> float:
-    """`work` per second of the fastest of at least three rounds."""
-    call()
-    best, end = float("inf"), time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-        rounds += 1
-    return work / best
 
 
 def machine() -> dict[str, Any]:
@@ -59,11 +42,16 @@ def machine() -> dict[str, Any]:
 
 
 def bench(drill: str | CompiledDrill, seconds: float = 2.0) -> dict[str, Any]:
-    """`{machine, drill, ceilings, rates, ratios}`; names and units in docs/contract.md."""
+    """`{machine, drill, ceilings, rates, ratios}`; names and units in docs/contract.md. The network is one without a
+    memory. Rates of learning are what the algorithms measure (`Algorithm.benches`).
+    """
     game = compiled(drill)
     ceilings = {"gemm_gflops_per_core": gemm(seconds), "copy_gb_per_second": copy(seconds)}
     tiles, naive = simulation(game, seconds), NaiveGame(game).rate(GAMES, seconds)
-    rates = {"sim_ticks_per_second_per_core": tiles, **learning(game, seconds)}
+    network = PolicySpec.for_config(game.spec, of_drill(game.spec).replace({"memory": 0}))
+    rates = {"sim_ticks_per_second_per_core": tiles, "inferences_per_second_per_core": inference(network, seconds)}
+    for measure in [each.benches["cpu"] for each in algorithms.algorithms.values() if "cpu" in each.benches]:
+        rates |= measure(game, seconds).rates
     return {
         "machine": machine(),
         "drill": game.name,
@@ -106,7 +94,7 @@ def gemm(seconds: float) -> float:
 
 def numpy_gemm(seconds: float) -> float:
     """The same in numpy, in a process of its own: only there can its threads be limited."""
-    code = "from dshq_widget.cli.bench import rate; import numpy, sys; a = numpy.ones((768, 768), numpy.float32)"
+    code = "from dshq_widget.runtime.rates import rate; import numpy, sys; a = numpy.ones((768, 768), numpy.float32)"
     code += "; out = a.copy(); print(rate(lambda: numpy.matmul(a, a, out), 2 * 768**3, float(sys.argv[1])))"
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     command = own_python("-c", code, str(seconds))
@@ -119,36 +107,6 @@ def copy(seconds: float) -> float:
     a = np.ones(1 << 26, np.float32)
     b = np.empty_like(a)
     return rate(lambda: np.copyto(b, a), 2 * a.nbytes, seconds) / 1e9
-
-
-def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
-    """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on
-    all usable threads; of a network without a memory.
-    """
-    config = of_drill(drill.spec).replace({"memory": 0})
-    network = PolicySpec.for_config(drill.spec, config)
-    threads = min(budget.usable_processors(budget.cpu_budget()), budget.MOST_THREADS)
-    return {
-        "inferences_per_second_per_core": inference(network, seconds),
-        "update_samples_per_second": turns(drill, config, network, 1, seconds, playing=False),
-        "agent_steps_per_second": turns(drill, config, network, threads, seconds, playing=True),
-    }
-
-
-def turns(
-    drill: CompiledDrill, config: TrainConfig, network: PolicySpec, threads: int, seconds: float, playing: bool
-) -> float:
-    """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
-    learner = FusedPPO(network, threads=threads)
-    games = OwnGames(drill, config, threads)
-
-    def turn() -> None:
-        if playing:
-            games.next(learner, config, 0)
-        learner.update(games.samples, games.units, Hyper())
-
-    games.next(learner, config, 0)
-    return rate(turn, len(games.units) * 16, seconds)
 
 
 def inference(network: PolicySpec, seconds: float) -> float:

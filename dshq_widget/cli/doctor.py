@@ -20,23 +20,18 @@ from dshq_kernels.simd import shipped
 from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.kept import SOURCES
 from dshq_kernels.simd.releases import series
-from dshq_widget.algorithms.ppo import tuning
+from dshq_widget import algorithms
+from dshq_widget.algorithms.algorithm import Check
 from dshq_widget.cli.doctor_gpu import gpu
 from dshq_widget.contract import supported
-from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.torch_needed import INSTALL_TORCH
-from dshq_widget.env.batch import compiled
-from dshq_widget.learning.fitting import fitted
 from dshq_widget.runtime import budget
-from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.system import form, memory
 
 GB = 1e9
 BUSY, LOAD_SECONDS = 0.8, 0.3
 """Share of the processors from which on a machine is busy, and how long it is looked at."""
-Check = tuple[bool, str, str]
-"""Whether it is well, what was found, what to do."""
 PACKAGES = ("numpy", "numba", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
@@ -52,7 +47,7 @@ def checks() -> list[dict[str, Any]]:
         "browser": _browser,
         "processors": _cpu,
         "load": _load,
-        "training": _tuning,
+        **{name: check for each in algorithms.algorithms.values() for name, check in each.checks.items()},
         "vector unit": _simd,
         "machine code": _machine_code,
         "memory": _memory,
@@ -150,17 +145,6 @@ def _cpu() -> Check:
     cpu = budget.cpu_budget()
     advice = "Less than one processor is available: training works, but takes several times longer." if cpu < 1 else ""
     return cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
-
-
-def _tuning() -> Check:
-    """How the Ball Drill would be trained here with the default settings."""
-    machine, spec = Machine.this(), compiled("ball").spec
-    config = fitted(of_drill(spec), spec, (), machine)
-    rates = tuning.recall(spec, config, machine)
-    team = tuning.choose(config, machine, rates)
-    who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"
-    why = tuning.why(config, machine, rates, team)
-    return True, f"{who}, {config.num_envs:,} games at once ({why})", ""
 
 
 def _simd() -> Check:

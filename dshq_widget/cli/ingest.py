@@ -1,12 +1,13 @@
-"""`dshq ingest`: how fast frames reach Dreamer's replay memory."""
+"""`dshq ingest`: how fast frames reach replay memory."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, outputs
-from dshq_widget.cli.arguments import Parser, takes
+from dshq_widget.cli.arguments import Parser, UsageError, takes
 from dshq_widget.contract.settings import DEVICES
 
 
@@ -29,16 +30,14 @@ def _arguments(verb: Parser) -> None:
 @takes(_arguments)
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
     """Measure how fast a drill's games draw frames into replay memory."""
-    from dshq_widget.contract.torch_needed import need_torch
     from dshq_widget.env.batch import compiled
 
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
-    need_torch("dshq ingest")
-    from dshq_widget.algorithms.dreamer.device_actor import own_device
-    from dshq_widget.algorithms.dreamer.ingest import ingest as run
-
-    result = run(game, options.seconds, options.guard, device=own_device(options.device))
+    measure = next((each.ingests for each in algorithms.algorithms.values() if each.ingests), None)
+    if measure is None:
+        raise UsageError("no algorithm that is known here learns from frames, so there is nothing to measure")
+    result = measure(game, options.seconds, options.guard, options.device)
     if not options.json:
         for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
             print(f"{name:24} {result[name]:>18,.0f}")

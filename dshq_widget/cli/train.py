@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.ppo.joint.place import Place, started_by_torchrun
+from dshq_widget.algorithms.algorithm import Refused
+from dshq_widget.algorithms.torchrun import Place, started_by_torchrun
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.contract import settings
@@ -24,22 +25,17 @@ if TYPE_CHECKING:
 def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     """Train a drill and save the policy."""
     from dshq_widget.cli import keeping
-    from dshq_widget.policy import checkpoint
     from dshq_widget.training.goals import EnvironmentFailed
     from dshq_widget.training.run_files import AUTOSAVE_NAME
     from dshq_widget.training.trainer import Trainer
 
     plan = run_plan.of(options)
     if _follows(plan):
-        return _follow()
+        return _follow(plan)
     out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
     log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
     files = run_plan.places(out, log_dir)  # before anything is made
-    drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
-    if resume is not None:
-        drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
-    elif plan.drill_file is not None:
-        raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
+    drill, resume = _what(plan)
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     how |= {"engine": plan.engine, "ray_address": plan.ray_address, "network": plan.network}
@@ -99,12 +95,29 @@ def _follows(plan: run_plan.Plan) -> bool:
     return Place.of().rank > 0
 
 
-def _follow() -> tuple[dict[str, Any] | None, int]:
-    from dshq_widget.algorithms.ppo.joint.follow import follow  # imports torch
+def _follow(plan: run_plan.Plan) -> tuple[dict[str, Any] | None, int]:
+    """Do what the run's algorithm lets the processes beside the first do. Raises Refused where it has none."""
+    from dshq_widget.training.opening import opened
 
+    algorithm = opened(*_what(plan), plan.algorithm, plan.own).algorithm
+    algorithm.require("joint")
+    if algorithm.follow is None:
+        raise Refused(f"{algorithm.name} learns in one process: leave out --joint")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all: the first one saves, and then tells the others
-    follow(Place.of())
+    algorithm.follow(Place.of())
     return None, 0
+
+
+def _what(plan: run_plan.Plan) -> tuple[Any, str | None]:
+    """What is trained, and the file that is continued from. Raises UsageError for a wrong one."""
+    from dshq_widget.policy import checkpoint
+
+    drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
+    if resume is not None:
+        drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
+    elif plan.drill_file is not None:
+        raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
+    return drill, resume
 
 
 def _check_tracking(track: str | None) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
+DEFAULT_ALGORITHM = "ppo"
+"""What trains a game that declares nothing, and what trained a policy whose file does not say."""
 FieldType = Literal["f32", "i32", "u32", "bool"]
 
 
@@ -119,7 +121,7 @@ class GameSpec:
     """The speed at which the page begins to show it."""
     front: tuple[int, ...] = ()
     """The layer in front of the network's dense ones, as `layers` has it."""
-    algorithm: str = "ppo"
+    algorithm: str = DEFAULT_ALGORITHM
     """What trains it unless somebody chooses another."""
     algorithm_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Algorithm -> settings of its own that suit this game better than its defaults."""

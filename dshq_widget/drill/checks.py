@@ -16,7 +16,7 @@ from typing import Any
 
 from dshq_kernels.language.subset import DeclarationError
 from dshq_kernels.network.layers import MOST_WORK, work, written
-from dshq_widget.contract.game_spec import Cells, Choice, Handle, Observation
+from dshq_widget.contract.game_spec import DEFAULT_ALGORITHM, Cells, Choice, Handle, Observation
 from dshq_widget.contract.protocol import SPEEDS
 
 CODES = {
@@ -92,7 +92,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "legend": (_table(lambda v: isinstance(v, str)), "a dict, paint: what it shows", '{"clay": "ore"}'),
     "hint": (lambda v: isinstance(v, str), "a text", '"Watch the blue one."'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
-    "algorithm": (lambda v: isinstance(v, str), "a name from algorithms/", '"ppo"'),
+    "algorithm": (lambda v: isinstance(v, str), "a name from algorithms/", f'"{DEFAULT_ALGORITHM}"'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
     "algorithm_settings": (
         _table(lambda v: isinstance(v, Mapping)),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from dshq_kernels.language.subset import RulesError, rule
 from dshq_kernels.network.layers import Front, Grid, Pairs
-from dshq_widget.contract.game_spec import Cells, Choice, Handle, Observation
+from dshq_widget.contract.game_spec import DEFAULT_ALGORITHM, Cells, Choice, Handle, Observation
 
 __all__ = ["Cells", "Choice", "Drill", "Grid", "Handle", "Observation", "Pairs", "RulesError", "rule"]
 
@@ -90,6 +90,6 @@ class Drill:
     target: ClassVar[float | None] = None
     optimum: ClassVar[float | str | None] = None
     front: ClassVar[Front | None] = None
-    algorithm: ClassVar[str] = "ppo"
+    algorithm: ClassVar[str] = DEFAULT_ALGORITHM
     training: ClassVar[Mapping[str, Any]] = {}
     algorithm_settings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

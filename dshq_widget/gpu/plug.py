@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+Work = tuple[float, float, float]
+"""What a task takes at least: bytes that move, single operations, operations of matrix products."""
+
 
 @dataclass(frozen=True)
 class Device:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract import settings
-from dshq_widget.contract.game_spec import Game
+from dshq_widget.contract.game_spec import DEFAULT_ALGORITHM, Game
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import saved_state
@@ -120,7 +120,8 @@ class Run:
         self.algorithm_settings = dict(job.get("algorithm_settings") or {})
         self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
         named = config.to_json() | self.algorithm_settings
-        title = f"{drill.name} {job.get('algorithm', 'ppo')} {config.seed}"
+        self.algorithm = str(job.get("algorithm", DEFAULT_ALGORITHM))
+        title = f"{drill.name} {self.algorithm} {config.seed}"
         self.tracking = Tracking(job.get("track", ""), title, named, self.warn)
         self.limits, self.spent = Limits.of(job.get("limits")), 0.0
         self.until_solved = bool(job.get("until_solved"))
@@ -381,7 +382,7 @@ class Run:
             metrics=self.metrics | self._counters,
             state=state,
             environment=self.drill.spec.environment_json,
-            algorithm=self.job.get("algorithm", "ppo"),
+            algorithm=self.algorithm,
             algorithm_settings=self.algorithm_settings,
             stands_in=bool(self.job.get("stands_in")),
             network=self.spec.own,

@@ -39,6 +39,7 @@ import safetensors.numpy
 from dshq_kernels.network.layers import MOST_WORK, is_network, memory_of, work
 from dshq_widget.contract import protocol, sections
 from dshq_widget.contract.finite import for_json, is_finite, plain, unusable
+from dshq_widget.contract.game_spec import DEFAULT_ALGORITHM
 from dshq_widget.contract.setting import ConfigError, parse_value
 from dshq_widget.contract.settings import FIELDS
 from dshq_widget.files import atomic
@@ -99,7 +100,7 @@ class Checkpoint:
     """The learner's own tensors: optimiser moments, generators, normalisers."""
     environment: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `pictures`, `wrappers` (`Made` in gyms)."""
-    algorithm: str = "ppo"
+    algorithm: str = DEFAULT_ALGORITHM
     """What trained it. Files of version 0.1 do not say, and are PPO's."""
     algorithm_settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     """The algorithm's own settings; empty if it has none."""
@@ -385,7 +386,7 @@ def _check_fits(environment: dict[str, Any], drill: str, layers: tuple[int, ...]
 
 
 def _algorithm(metadata: dict[str, str]) -> str:
-    name = metadata.get("algorithm", "ppo")
+    name = metadata.get("algorithm", DEFAULT_ALGORITHM)
     if not re.fullmatch(sections.NAME, name, re.ASCII):
         raise CheckpointError("the name of its algorithm is not one")
     return name

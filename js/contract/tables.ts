@@ -127,6 +127,8 @@ export const MOST_REPEAT = 120 as const;
 
 export const REPLAY_FORMAT = "1" as const;
 
+export const DEFAULT_ALGORITHM = "ppo" as const;
+
 export const CONTROLS = {
   "match": "Match",
   "play": "Play",

@@ -22,7 +22,7 @@ import type { Modules } from "./games/modules";
 import { ScenePractice } from "./games/scenes";
 import { Pace } from "./pace";
 import type { Contest, Post, Steered } from "./parts";
-import { Learner } from "./ppo/learner";
+import { ALGORITHM, Learner } from "./ppo/learner";
 import { layersOf, untrained } from "./ppo/network";
 import { makePlan } from "./ppo/plan";
 import { hyperAt } from "./ppo/schedule";
@@ -368,7 +368,7 @@ export function freshPolicy(kernels: Kernels, layers: number[], settings: Settin
 /** A `.dshq` file's content; `state` is the learner's own. */
 export function policyFile(spec: DrillSpec, policy: TrainedPolicy, settings: Settings, metrics: MetricsRow, state: Tensors = {}): PolicyFile {
   const { name: drill, rules_hash } = spec;
-  return { ...policy, drill, rules_hash, seed: settings.seed, config: { ...settings }, metrics, state, algorithm: "ppo", algorithm_settings: {} };
+  return { ...policy, drill, rules_hash, seed: settings.seed, config: { ...settings }, metrics, state, algorithm: ALGORITHM, algorithm_settings: {} };
 }
 
 /** Lets messages in. A timer would be held back where timers are nested. */

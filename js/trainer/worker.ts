@@ -9,6 +9,7 @@ import { decode, encode, type PolicyFile } from "./files/policy_file";
 import { LaneOrders, type Post as LanePost } from "./games/lane";
 import { Lanes, type ToLane } from "./games/lanes";
 import { Modules } from "./games/modules";
+import { ALGORITHM } from "./ppo/learner";
 import { layersOf } from "./ppo/network";
 import { freshPolicy, policyFile, Run } from "./run";
 import { readSettings } from "./settings";
@@ -93,7 +94,7 @@ async function read({ spec, file, name }: Message<"READ">): Promise<void> {
     throw fail((error as Error).message);
   }
   const { layers, algorithm, drill, state } = found;
-  if (algorithm !== "ppo") throw fail(`it was trained by the algorithm ${algorithm}, and this page trains by ppo: load it in Python`);
+  if (algorithm !== ALGORITHM) throw fail(`it was trained by the algorithm ${algorithm}, and this page trains by ${ALGORITHM}: load it in Python`);
   if (drill !== spec.name || layers[0] !== spec.n_obs || layers.at(-1) !== spec.n_actions + 1) throw fail(`it plays ${drill}, not ${spec.name}`);
   const { version, step, activation, weights, config } = found;
   const [kept, each] = [state["train.scenes"], countWords(spec.fields)];

@@ -5,10 +5,12 @@ import json
 import pytest
 import torch
 
-from dshq_widget.cli import bench_cuda
+from dshq_widget.cli.bench_cuda import bench_cuda
 from dshq_widget.cli.main import main
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
+from dshq_widget.gpu.cuda import costs
+from dshq_widget.gpu.cuda.costs import Costs
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.simulator import simulated
 
@@ -53,17 +55,17 @@ def tick(s, n):
                 x = add(x, x)
         s[3, t] = real_word(x)
 """
-    assert bench_cuda.least(kernel, "tick", bench_cuda._operations, 5) == 5 * (2 + 4 + 1)
-    assert bench_cuda.least(kernel, "tick", bench_cuda._words) == 2
+    assert costs.least(kernel, "tick", costs._operations, 5) == 5 * (2 + 4 + 1)
+    assert costs.least(kernel, "tick", costs._words) == 2
     for name in drills:
         drill = compile_drill(drills[name])
-        work = bench_cuda.Costs(drill, PolicySpec.for_drill(drill.spec, (64, 64))).work()
-        assert set(work) == RATES and all(moved > 0 for moved, _, _ in work.values()), name
+        found, network = Costs(drill), PolicySpec.for_drill(drill.spec, (64, 64))
+        assert all(moved > 0 for moved, _, _ in (found.tick, found.frame, found.step(network))), name
     ball = compile_drill(drills["ball"])
-    work = bench_cuda.Costs(ball, PolicySpec.for_drill(ball.spec, (64, 64))).work()
-    assert work["rollout_steps_per_second"][2] == 2 * (28 * 64 + 64 * 64 + 64 * 31)
-    assert work["sim_ticks_per_second"][1] > 50
-    assert work["frames_per_second"][0] > 72 * 20, "every byte is written"
+    found = Costs(ball)
+    assert found.step(PolicySpec.for_drill(ball.spec, (64, 64)))[2] == 2 * (28 * 64 + 64 * 64 + 64 * 31)
+    assert found.tick[1] > 50
+    assert found.frame[0] > 72 * 20, "every byte is written"
 
 
 def test_without_a_gpu_there_is_one_sentence(capsys):
@@ -76,5 +78,5 @@ def test_without_a_gpu_there_is_one_sentence(capsys):
 
 @pytest.mark.gpu
 def test_a_short_round_on_a_gpu():
-    said = bench_cuda.bench_cuda("ball", 0.1, sizes={"sim_games": 1 << 19, "games": 1 << 12, "copy_floats": 1 << 27})
+    said = bench_cuda("ball", 0.1, sizes={"sim_games": 1 << 19, "games": 1 << 12, "copy_floats": 1 << 27})
     assert all(0 < ratio < 1.5 for ratio in said["ratios"].values()), said

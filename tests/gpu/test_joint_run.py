@@ -15,10 +15,10 @@ import pytest
 from dshq_widget.algorithms.ppo.joint import follow
 from dshq_widget.algorithms.ppo.joint import orders as orders_module
 from dshq_widget.algorithms.ppo.joint.orders import Orders
-from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.joint.run import Rests
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
@@ -135,15 +135,18 @@ def test_torchrun_without_joint_would_train_twice(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments, says",
+    "rank, arguments, says",
     [
-        (["gym:CartPole-v1"], "not for environments of Gymnasium"),
-        (["lamp", "--memory", "16"], "not for networks with a memory"),
-        (["cartpole", "--algorithm", "spo"], "spo searches in one process"),
+        ("0", ["gym:CartPole-v1"], "not for environments of Gymnasium"),
+        ("0", ["lamp", "--memory", "16"], "not for networks with a memory"),
+        ("0", ["cartpole", "--algorithm", "spo"], "spo searches in one process"),
+        ("1", ["cartpole", "--algorithm", "spo"], "spo searches in one process"),
+        ("1", ["territory"], "gate learns in one process"),
     ],
 )
-def test_what_cannot_be_joint_says_so(arguments, says, capsys, monkeypatch):
-    for name, value in {**TORCHRUN, "RANK": "0"}.items():
+def test_what_cannot_be_joint_says_so(rank, arguments, says, capsys, monkeypatch):
+    """The others, too: they would wait for the first for ten minutes."""
+    for name, value in {**TORCHRUN, "RANK": rank}.items():
         monkeypatch.setenv(name, value)
     assert main.main(["train", *arguments, "--joint", "true", "--seconds", "1", "--quiet"]) in (1, 2)
     assert says in capsys.readouterr().err

@@ -113,7 +113,7 @@ def test_kernels_beside_the_rules_compile(compiled_for_a_gpu):
 
     from dshq_kernels.backends import threads
     from dshq_kernels.play import gae_cuda, raster_cuda, settle_cuda
-    from dshq_widget.cli.bench_cuda import chains
+    from dshq_widget.gpu.cuda.bench import chains
 
     line, plane, cube, bits = float32[::1], float32[:, ::1], float32[:, :, ::1], uint8[:, ::1]
     block, frames = types.Array(uint8, 3, "C"), types.Array(uint8, 4, "C")

@@ -36,7 +36,7 @@ WIDGET = {
     "notebook": {"files"},
     "runtime": {"system", "dshq_kernels"},
     "gyms": {"contract", "policy", "runtime"},
-    "gpu": {"contract", "drill", "policy", "dshq_kernels"},
+    "gpu": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {
         *("contract", "drill", "env", "files", "gpu", "gyms", "learning"),
@@ -198,13 +198,56 @@ def test_importing_the_package_loads_no_torch_and_no_numba():
     assert printed(probe) == "[]"
 
 
-def test_no_algorithm_imports_another():
-    folders = {path.name for path in (PACKAGES["dshq_widget"] / "algorithms").iterdir() if path.is_dir()} - {
-        "__pycache__"
-    }
-    found = []
-    for folder in folders:
-        others = tuple(f"dshq_widget.algorithms.{other}" for other in folders - {folder})
-        for path in (PACKAGES["dshq_widget"] / "algorithms" / folder).rglob("*.py"):
-            found += [f"{path}:{line} imports {name}" for line, name in imports(path) if name.startswith(others)]
-    assert "ppo" in folders and found == []
+ALGORITHMS = "dshq_widget.algorithms"
+ABOUT = {
+    "ppo": {"lessons.ppo", "lessons.speed", "lessons.checks.ppo"},
+    "gate": {"lessons.gate", "lessons.checks.gate"},
+}
+"""Algorithm -> the modules of the lessons that teach it."""
+NAMED = {
+    "ppo": {"contract.game_spec", "lessons.speed", "lessons.table"},
+    "gate": {"contract.faces.gate", "drills.territory", "lessons.table"},
+    "dreamer": {"drills.paddleball", "policy.checkpoint"},
+}
+"""Algorithm -> the modules that say its name: what trains a drill by default, drills that declare it, the name of its
+section on the page, lessons, files of release 0.1."""
+
+
+def algorithm_of(module: str) -> str:
+    """The algorithm whose folder a module lies in, "" elsewhere."""
+    folder = PACKAGES["dshq_widget"] / "algorithms"
+    name = module.removeprefix(f"{ALGORITHMS}.").partition(".")[0]
+    return name if module.startswith(f"{ALGORITHMS}.") and (folder / name).is_dir() else ""
+
+
+@cache
+def strings(path: Path) -> tuple[tuple[int, str], ...]:
+    """(line, text) of every text in a file."""
+    nodes = ast.walk(ast.parse(path.read_text(), str(path)))
+    return tuple((n.lineno, n.value) for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def test_nothing_outside_an_algorithm_imports_it_but_the_registry_and_its_lessons():
+    """Nor does it name one of its modules in a string, as the place of a role does."""
+    assert algorithm_of(f"{ALGORITHMS}.ppo.learners.fused") == "ppo" and algorithm_of(f"{ALGORITHMS}.algorithm") == ""
+    wrong = []
+    for module, path in modules().items():
+        here, place = algorithm_of(module), module.removeprefix("dshq_widget.")
+        for line, name in (*imports(path), *((line, text.partition(":")[0]) for line, text in strings(path))):
+            there = algorithm_of(name)
+            listed = module == ALGORITHMS and name == f"{ALGORITHMS}.{there}"
+            if there not in ("", here) and not listed and place not in ABOUT.get(there, ()):
+                wrong.append(f"{path.relative_to(ROOT)}:{line} names {name}")
+    assert wrong == [], "let the algorithm declare it (dshq_widget/algorithms/algorithm.py)"
+
+
+def test_nothing_outside_an_algorithm_asks_for_its_name():
+    known = {algorithm_of(module) for module in modules()} - {""}
+    assert "ppo" in known
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} says {text!r}"
+        for module, path in modules().items()
+        for line, text in strings(path)
+        if text in known - {algorithm_of(module)} and module.removeprefix("dshq_widget.") not in NAMED.get(text, ())
+    ]
+    assert wrong == [], "let the algorithm declare what it needs (dshq_widget/algorithms/algorithm.py)"

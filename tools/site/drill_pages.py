@@ -95,7 +95,7 @@ def facts(spec: DrillSpec) -> list[tuple[str, str]]:
         ("decisions", f"{rate:.3g} a second, one of {spec.n_actions:,} actions (choices: {size})"),
         ("observations", f"{spec.n_obs} numbers"),
         ("scripts to play against", ", ".join(f"`{script}`" for script in spec.baselines) or "none"),
-        ("algorithm", f"`{spec.algorithm or 'ppo'}`"),
+        ("algorithm", f"`{spec.algorithm}`"),
         ("settings of its own", ", ".join(f"`{key}` {written(v)}" for key, v in own.items()) or "none"),
     ]
 

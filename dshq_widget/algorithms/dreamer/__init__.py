@@ -86,6 +86,17 @@ def evaluate(
     return evaluate_saved(drill, saved, episodes, seed, greedy, against)
 
 
+def ingests(drill: CompiledDrill, seconds: float, guard: bool, device: str) -> dict[str, Any]:
+    """See `Algorithm.ingests`."""
+    from dshq_widget.contract.torch_needed import need_torch
+
+    need_torch("dshq ingest")
+    from dshq_widget.algorithms.dreamer import ingest
+    from dshq_widget.algorithms.dreamer.device_actor import own_device
+
+    return ingest.ingest(drill, seconds, guard, device=own_device(device))
+
+
 def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Counts of replay, and random play beside the policy."""
     return {key: metrics.get(key) for key in ("buffer_size", "replay_ratio", "evaluated_return_random")}
@@ -127,6 +138,7 @@ ALGORITHM = Algorithm(
     memory=memory,
     suits=suits,
     evaluate=evaluate,
+    ingests=ingests,
     played=PlayedByProcess("dshq_widget.algorithms.dreamer.show.process:run", floats, needs),
     refuses={
         "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",

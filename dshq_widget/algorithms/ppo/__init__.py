@@ -12,6 +12,12 @@ ALGORITHM = Algorithm(
     "ppo",
     imported("dshq_widget.algorithms.ppo.processes:start_processes"),
     prepare=imported("dshq_widget.algorithms.ppo.processes:prepare_processes"),
+    follow=imported("dshq_widget.algorithms.ppo.joint.follow:follow"),
+    checks={"training": imported("dshq_widget.algorithms.ppo.doctor:training")},
+    benches={
+        "cpu": imported("dshq_widget.algorithms.ppo.bench:bench"),
+        "cuda": imported("dshq_widget.algorithms.ppo.bench_cuda:bench"),
+    },
     metrics=METRICS,
     curves=CURVES,
     with_own=imported("dshq_widget.algorithms.ppo.own:with_own"),

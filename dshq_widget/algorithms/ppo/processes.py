@@ -11,7 +11,7 @@ from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Job, Message, OneProcess, OnExit, OnMessage, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
-from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.contract.game_spec import Game
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.torch_needed import need_torch

@@ -1,6 +1,6 @@
 /** Writes the current settings as Python: the shortest `DrillWidget(...)` with these settings, without defaults. */
 import type { ConfigSchemaEntry, ConfigTrait, ConfigValue, ShowTrait } from "../../contract/protocol";
-import { SHOW_DEFAULTS } from "../../contract/tables";
+import { DEFAULT_ALGORITHM, SHOW_DEFAULTS } from "../../contract/tables";
 import { plainKey, runSettings } from "../../session/run_settings";
 
 export interface Settings {
@@ -13,7 +13,6 @@ export interface Settings {
   algorithm?: string; // that the drill declares
 }
 
-const PPO = "ppo"; // what trains a drill that declares nothing
 const WIDTH = 88; // columns; a longer call has a line for each argument
 const OF_THE_CODE = ["seed", "match"]; // settings of the show that have an argument, or a call, of their own
 const EXPRESSION = /^("[\w .-]+"|[\p{L}_][\p{L}\p{N}_]*)$/u;
@@ -27,8 +26,8 @@ export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_D
     ...differing(now, { ...defaults, ...preset.values }, schema),
   ]);
   const hyper = [plain, ...named].reduce((best, other) => (other.length < best.length ? other : best));
-  const trained = config.algorithm?.name ?? PPO;
-  const learner = trained === (algorithm || PPO) ? [] : [`algorithm=${literal(trained)}`];
+  const trained = config.algorithm?.name ?? DEFAULT_ALGORITHM;
+  const learner = trained === (algorithm || DEFAULT_ALGORITHM) ? [] : [`algorithm=${literal(trained)}`];
   const begun = config.start?.now ? [`policy=${literal(config.start.now)}`] : [];
   const shown = Object.entries({ ...SHOW_DEFAULTS, speed })
     .filter(([key, value]) => !OF_THE_CODE.includes(key) && show[key as keyof ShowTrait] !== value)

@@ -6,6 +6,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Activation } from "../../contract/protocol";
+import { DEFAULT_ALGORITHM } from "../../contract/tables";
 import { countFloats, parse, shapesOf, workOf } from "../layers";
 import { FILE, MOST_WORK } from "../tables";
 import { countConvolutionFloats } from "./convolutions";
@@ -204,7 +205,7 @@ function shapesOfPictures(environment: Json = {}): number[][] {
 }
 
 function algorithmOf(metadata: Metadata): string {
-  const name = metadata.algorithm ?? "ppo";
+  const name = metadata.algorithm ?? DEFAULT_ALGORITHM;
   if (!/^[a-z][a-z0-9_]{0,30}$/.test(name)) throw new PolicyFileError("the name of its algorithm is not one");
   return name;
 }

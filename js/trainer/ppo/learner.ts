@@ -14,6 +14,7 @@ import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
 import type { Hyper } from "./schedule";
 
+export const ALGORITHM = "ppo"; // its name in Python
 const SUMS = SUM_NAMES.length;
 
 export class Learner {

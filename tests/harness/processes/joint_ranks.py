@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dshq_widget.algorithms.ppo.joint.follow import follow
-from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.cli import main
 
 

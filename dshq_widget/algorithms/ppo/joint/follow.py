@@ -7,11 +7,11 @@ import hashlib
 import numpy as np
 
 from dshq_widget.algorithms.ppo.joint.orders import Orders
-from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.learners.joint import JointPPO, leave
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import choose_device

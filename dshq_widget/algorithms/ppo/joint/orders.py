@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
-from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.learners.joint import LearnerLost, join
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.gpu.device import choose_device
 
 LONGEST = 600.0

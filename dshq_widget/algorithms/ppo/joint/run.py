@@ -14,10 +14,10 @@ import numpy as np
 
 from dshq_widget.algorithms.ppo.joint.follow import digest, parts
 from dshq_widget.algorithms.ppo.joint.orders import Orders
-from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.learners.joint import JointPPO, LearnerLost, leave
 from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.algorithms.ppo.update import PPOUpdate
+from dshq_widget.algorithms.torchrun import Place
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +26,7 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu.device import DEVICES, captured, own_network
+from dshq_widget.gpu.precision import products
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.learning import seeds
 from dshq_widget.policy.network import PolicySpec
@@ -50,17 +50,6 @@ MOST_GRAPHS = 8
 def order_seed(*parts: int) -> int:
     """Seed of the generator of minibatches' orders, apart from that of the games' actions, which is the run's seed."""
     return seeds.apart(*parts, 0x0D3E)
-
-
-@contextmanager
-def products(precision: str) -> Iterator[None]:
-    """Matrix products of float32 numbers in this precision; torch has one such setting for the process."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else before)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @dataclasses.dataclass(frozen=True)
