@@ -40,7 +40,7 @@ const shadersAsText = {
   },
 };
 
-/** `import packed from "worker-source"` is js/show_worker.ts bundled as a plain script, which a page opened from a file may start, too, as gzip in base64 (js/session/unpack.ts). */
+/** `import packed from "worker-source"` is js/show_worker.ts bundled as a plain script, which a page opened from a file may start, too, as gzip in base64 (js/session/host/unpack.ts). */
 const packedWorker = {
   name: "packed-worker",
   setup(build) {

@@ -7,7 +7,7 @@ import type { Between } from "./features/plug";
 import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
-import { kernelLost, restartHint } from "./session/lost_kernel";
+import { kernelLost, restartHint } from "./session/kernel/lost_kernel";
 import { Session } from "./session/session";
 import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";

@@ -1,6 +1,6 @@
 /** The page of `dshq play`: the widget's module over a websocket of dshq_widget/widget/play_server.py. */
 
-import { SocketModel } from "./session/socket_model";
+import { SocketModel } from "./session/kernel/socket_model";
 import { h } from "./ui/dom";
 
 type Page = typeof import("./widget");

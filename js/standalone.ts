@@ -5,7 +5,7 @@
 import type { Model, Traits } from "./contract/model";
 import type { PolicyTrait } from "./contract/protocol";
 import widget from "./page";
-import { unpack } from "./session/unpack";
+import { unpack } from "./session/host/unpack";
 
 type Handler = (...values: never[]) => void;
 type SavedPolicy = Omit<PolicyTrait, "data"> & { data: string };

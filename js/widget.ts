@@ -6,7 +6,7 @@
  */
 import source from "page-source";
 import type widget from "./page";
-import { unpack } from "./session/unpack";
+import { unpack } from "./session/host/unpack";
 
 type Page = { widget: typeof widget; styles: string };
 

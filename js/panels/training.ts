@@ -2,7 +2,7 @@
 
 import type { Status } from "../contract/protocol";
 import { CONTROLS } from "../contract/tables";
-import { needsKernel } from "../session/lost_kernel";
+import { needsKernel } from "../session/kernel/lost_kernel";
 import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
 import { asSentence } from "../ui/format";
 import type { Panel, PanelView } from "./panel";

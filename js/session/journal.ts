@@ -7,7 +7,7 @@ import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/prot
 import { rated } from "../contract/rating";
 import { sideName } from "../contract/sides";
 import type { Events, SessionEvents } from "./events";
-import { kernelLost } from "./lost_kernel";
+import { kernelLost } from "./kernel/lost_kernel";
 import { type Lineup, playerNames } from "./player_names";
 
 const RUNNING: readonly Status[] = ["starting", "training", "stopping"]; // what can stop: after a load nothing ran

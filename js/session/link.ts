@@ -3,7 +3,7 @@ import type { Model } from "../contract/model";
 import type { Bytes, ConfigValue, FromWorker, KernelToPage, ShowTrait, ToWorker } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
 import type { History } from "./history";
-import type { KernelLink } from "./kernel_link";
+import type { KernelLink } from "./kernel/kernel_link";
 import type { Thoughts } from "./thoughts";
 
 /** What a link may use of a session. What it does at an event it does before any panel: it listens first. */

@@ -7,24 +7,24 @@
 
 import { listen, type Model, type SavedSnapshot } from "../contract/model";
 import type { Episode, FromWorker, Recording, ShowTrait, Snapshot, Status, StepUnit, ToWorker } from "../contract/protocol";
-import { Drafts } from "./drafts";
 import { Events, type SessionEvents, type ShowState } from "./events";
 import { Facing } from "./facing";
 import { History } from "./history";
+import { registry, type ShowHost } from "./host/registry";
+import { Reports } from "./host/reports";
+import { type Ends, Screen } from "./host/screen";
+import { ShowLink } from "./host/show_link";
+import { keepSparing } from "./host/sparing";
 import { type Journal, keepJournal } from "./journal";
-import { KernelLink } from "./kernel_link";
-import { followKernel } from "./kernel_messages";
+import { KernelLink } from "./kernel/kernel_link";
+import { followKernel } from "./kernel/kernel_messages";
+import { Presence } from "./kernel/presence";
 import type { Link, LinkKind, StandIn } from "./link";
 import { Links } from "./links";
-import { Presence } from "./presence";
-import { registry, type ShowHost } from "./registry";
 import { ReplayLink } from "./replay_link";
-import { Reports } from "./reports";
-import { type Ends, Screen } from "./screen";
+import { Drafts } from "./settings/drafts";
 import { SharedShow } from "./shared_show";
-import { ShowLink } from "./show_link";
 import { Snapshots } from "./snapshots";
-import { keepSparing } from "./sparing";
 import { Thoughts } from "./thoughts";
 
 export class Session {

@@ -6,7 +6,7 @@
 import { listen, type Model } from "../contract/model";
 import type { LeagueRow, MetricsRow, PageToKernel } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
-import { fetchPolicy, sendPolicy } from "./policy_files";
+import { fetchPolicy, sendPolicy } from "./kernel/policy_files";
 
 const UNDO_MS = 10_000;
 const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first

@@ -1,7 +1,7 @@
 /** Saves the newest policy as a `.dshq` file, and loads such files. */
 
-import { restartHint } from "../session/lost_kernel";
-import { fetchPolicy, sendPolicy } from "../session/policy_files";
+import { restartHint } from "../session/kernel/lost_kernel";
+import { fetchPolicy, sendPolicy } from "../session/kernel/policy_files";
 import type { Session } from "../session/session";
 import { download } from "../ui/dom";
 

@@ -1,9 +1,9 @@
 /** The Share menu: saves and loads the policy, saves the match as web page, replay, picture, GIF or video, plays a saved replay, and shows the match on the full screen. */
 
 import type { FilmFormat, Theme } from "../contract/protocol";
-import { makeFilm } from "../session/film_thread";
-import { needsKernel } from "../session/lost_kernel";
-import { fetchPage } from "../session/policy_files";
+import { makeFilm } from "../session/host/film_thread";
+import { needsKernel } from "../session/kernel/lost_kernel";
+import { fetchPage } from "../session/kernel/policy_files";
 import { button, type ControlId, control, download, h, type Icon, setText } from "../ui/dom";
 import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";

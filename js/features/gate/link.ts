@@ -5,7 +5,7 @@
 
 import type { AlgorithmSettings, ConfigValue, FromWorker } from "../../contract/protocol";
 import type { Ends, Link } from "../../session/link";
-import { plainKey } from "../../session/run_settings";
+import { plainKey } from "../../session/settings/run_settings";
 import type { GateSettings, Proposal, SpawnKind } from "./messages";
 
 declare module "../../session/events" {

@@ -6,7 +6,7 @@ import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { MACHINE_METRICS } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
-import { checkSaved, checkSetting, namesFor } from "../../session/settings_check";
+import { checkSaved, checkSetting, namesFor } from "../../session/settings/settings_check";
 import { BEFORE } from "../../session/undoing";
 import type { Running } from "./learner_link";
 import { MetricRows } from "./metric_rows";

@@ -1,6 +1,6 @@
 /** The trainer that an exported page brings along (dshq_widget/widget/in_page/parts.py, `embedded`). */
 import type { TrainerPackage } from "../../contract/training";
-import { unpack, unpackBytes } from "../../session/unpack";
+import { unpack, unpackBytes } from "../../session/host/unpack";
 import { hasRelaxedSimd } from "./relaxed_simd";
 
 /** A module for browsers without relaxed SIMD, and for those with it; gzip in base64. */

@@ -4,8 +4,8 @@
  */
 
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
-import { plainKey, runSettings } from "../../session/run_settings";
-import { checkSetting, namesFor } from "../../session/settings_check";
+import { plainKey, runSettings } from "../../session/settings/run_settings";
+import { checkSetting, namesFor } from "../../session/settings/settings_check";
 import { control as controlOf, focused, foldHandle, h, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";

@@ -1,7 +1,7 @@
 /** Writes the current settings as Python: the shortest `DrillWidget(...)` with these settings, without defaults. */
 import type { ConfigSchemaEntry, ConfigTrait, ConfigValue, ShowTrait } from "../../contract/protocol";
 import { DEFAULT_ALGORITHM, SHOW_DEFAULTS } from "../../contract/tables";
-import { plainKey, runSettings } from "../../session/run_settings";
+import { plainKey, runSettings } from "../../session/settings/run_settings";
 
 export interface Settings {
   drill: string; // as Python names it: "ball" with its quotes, or a class

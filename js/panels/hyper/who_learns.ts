@@ -2,7 +2,7 @@
  * Who learns: both sides, or blue only, against one opponent that stays as it is. It is the setting `opponents` in words; the match
  * then shows that opponent, where this page can play it.
  */
-import { runSettings } from "../../session/run_settings";
+import { runSettings } from "../../session/settings/run_settings";
 import { field, h, select, setOptions, setText } from "../../ui/dom";
 import type { PanelSession, PanelView } from "../panel";
 

@@ -1,7 +1,7 @@
 /** The status of the training: one pill, one sentence on what it does or what went wrong, and what it has reached. */
 
 import type { Status } from "../../contract/protocol";
-import { runSettings } from "../../session/run_settings";
+import { runSettings } from "../../session/settings/run_settings";
 import { h, setText } from "../../ui/dom";
 import { withStop } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";

@@ -3,8 +3,8 @@ import type { Model, Traits } from "../../contract/model";
 import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, TabName, ToWorker } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import widget from "../../page";
-import { registry } from "../../session/registry";
-import { same } from "../../session/socket_model";
+import { registry } from "../../session/host/registry";
+import { same } from "../../session/kernel/socket_model";
 import { PLAIN } from "./plain";
 
 export const spec: DrillSpec = {

@@ -1,12 +1,12 @@
 /** Films are made by a worker, however slow it is; by the page only where no worker starts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FilmOrder, FromWorker } from "../../contract/protocol";
-import { makeFilm } from "../../session/film_thread";
-import { importOnPage } from "../../session/worker_code";
+import { makeFilm } from "../../session/host/film_thread";
+import { importOnPage } from "../../session/host/worker_code";
 
 const film = new Uint8Array([7]).buffer;
 const onPage = { receive: vi.fn() };
-vi.mock("../../session/worker_code", () => ({
+vi.mock("../../session/host/worker_code", () => ({
   workerUrl: async () => "blob:film",
   importOnPage: vi.fn(async () => ({
     newHost: (post: (message: FromWorker) => void) => ({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LeagueRow, ShowEvent } from "../../contract/protocol";
 import { CAPACITY, Journal } from "../../session/journal";
-import { kernelLost } from "../../session/lost_kernel";
+import { kernelLost } from "../../session/kernel/lost_kernel";
 
 let clock: number;
 let journal: Journal;

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { beforeAll, expect, it } from "vitest";
-import { registry } from "../../session/registry";
+import { registry } from "../../session/host/registry";
 import { Session } from "../../session/session";
 import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
 

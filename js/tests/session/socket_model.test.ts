@@ -1,6 +1,6 @@
 /** Frames and states as they travel between a page without a notebook and dshq_widget/widget/play_comm.py. */
 import { describe, expect, it } from "vitest";
-import { packed, same, unpacked, withoutBuffers } from "../../session/socket_model";
+import { packed, same, unpacked, withoutBuffers } from "../../session/kernel/socket_model";
 
 describe("frames", () => {
   it("hold a message and its buffers", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { MetricsRow, Status, ToWorker } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import { Events, type SessionEvents } from "../../session/events";
-import { keepSparing } from "../../session/sparing";
+import { keepSparing } from "../../session/host/sparing";
 
 function begin(status: Status, rows: MetricsRow[]) {
   const posted: ToWorker[] = [];

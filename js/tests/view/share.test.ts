@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** Policies on their way to the kernel, and the menu that sends them. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { fetchPolicy } from "../../session/policy_files";
+import { fetchPolicy } from "../../session/kernel/policy_files";
 import { Session } from "../../session/session";
 import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
 import { answerFile, FakeModel, installBrowser, mount, settle } from "../harness/fakes";

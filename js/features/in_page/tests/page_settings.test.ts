@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigSchemaEntry, DrillSpec } from "../../../contract/protocol";
 import { sceneKey } from "../../../contract/training";
-import { checkSetting } from "../../../session/settings_check";
+import { checkSetting } from "../../../session/settings/settings_check";
 import { SceneList } from "../scene_list";
 
 const entry = (kind: string, more: Partial<ConfigSchemaEntry> = {}): ConfigSchemaEntry => ({ label: "", help: "", unit: "", kind, effect: "now", ...more });

@@ -1,6 +1,7 @@
 /** Tells the kernel how the match stands on this page and whether somebody looks, and asks for what the page missed while nobody did. */
+
+import type { Reports } from "../host/reports";
 import type { KernelLink } from "./kernel_link";
-import type { Reports } from "./reports";
 
 const UNSEEN_MS = 5_000; // a page that was hidden for longer missed rows of the curves: the kernel spares it them
 

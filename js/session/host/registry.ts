@@ -3,9 +3,9 @@
  * a Blob itself) or, where the browser refuses one, the same code on the page. Found through `globalThis`, because each
  * widget instance evaluates its own copy of this module.
  */
-import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../contract/protocol";
-import { PROTOCOL_VERSION } from "../contract/tables";
-import { choose } from "../renderer/fallback";
+import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../../contract/protocol";
+import { PROTOCOL_VERSION } from "../../contract/tables";
+import { choose } from "../../renderer/fallback";
 import { importOnPage, workerUrl } from "./worker_code";
 
 const KEY = Symbol.for(`dshq-widget.registry.${PROTOCOL_VERSION}`);

@@ -1,8 +1,8 @@
 /** What the show host reports of the match: how it stands, its finished games, its recordings. */
-import type { Model, SavedSnapshot } from "../contract/model";
-import type { Episode, FromWorker, Recording, RendererKind, Snapshot } from "../contract/protocol";
-import type { Events, SessionEvents, ShowState } from "./events";
-import type { Thoughts } from "./thoughts";
+import type { Model, SavedSnapshot } from "../../contract/model";
+import type { Episode, FromWorker, Recording, RendererKind, Snapshot } from "../../contract/protocol";
+import type { Events, SessionEvents, ShowState } from "../events";
+import type { Thoughts } from "../thoughts";
 
 const NO_GOAL = "No goal in two minutes of play. The match continues from here.";
 

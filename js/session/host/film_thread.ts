@@ -2,7 +2,7 @@
  * Makes a film (js/worker/film.ts) in a separate worker, which runs the show worker's code and ends with the film. Where the browser
  * starts no worker, the film is made on the page.
  */
-import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
+import type { FilmOrder, FromWorker, ToWorker } from "../../contract/protocol";
 import { importOnPage, workerUrl } from "./worker_code";
 
 const START_MS = 5_000; // a worker that has not said anything by then was refused silently

@@ -1,5 +1,5 @@
 /** What a lost kernel means: what becomes of the match, and what a person has to run again, by its name. */
-import type { Model } from "../contract/model";
+import type { Model } from "../../contract/model";
 
 export function restartHint(model: Pick<Model, "get" | "restart">): string {
   const made = `DrillWidget(${model.get("drill")?.python ?? ""})`;

@@ -1,7 +1,7 @@
 /** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/setting.py. */
-import { scriptsOf } from "../contract/opponents";
-import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../contract/protocol";
-import type { Values } from "../contract/training";
+import { scriptsOf } from "../../contract/opponents";
+import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../../contract/protocol";
+import type { Values } from "../../contract/training";
 
 /**
  * A value as the trait keeps it, tables as `a=1,b=2`, or an Error that says what was wanted: the page's short form of contract/setting.py.

@@ -1,6 +1,6 @@
 /** The code of the show worker, which the bundler puts into this module (js/build.mjs). */
 import packed from "worker-source";
-import type { FromWorker, ToWorker } from "../contract/protocol";
+import type { FromWorker, ToWorker } from "../../contract/protocol";
 import { unpack } from "./unpack";
 
 /** js/show_worker.ts as the page sees it where no worker runs it. */

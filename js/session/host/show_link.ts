@@ -1,10 +1,10 @@
 /** What the show host is set to: the drill, the policies and the settings of the show. Sends what differs from what it has. */
 
-import type { Model, SavedSnapshot } from "../contract/model";
-import { ownOpponent, scriptsOf } from "../contract/opponents";
-import type { Bytes, ShowTrait, ToWorker } from "../contract/protocol";
-import type { Events, SessionEvents } from "./events";
-import type { Facing } from "./facing";
+import type { Model, SavedSnapshot } from "../../contract/model";
+import { ownOpponent, scriptsOf } from "../../contract/opponents";
+import type { Bytes, ShowTrait, ToWorker } from "../../contract/protocol";
+import type { Events, SessionEvents } from "../events";
+import type { Facing } from "../facing";
 
 interface Ends {
   readonly id: string;

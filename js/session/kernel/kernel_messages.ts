@@ -1,9 +1,9 @@
 /** What the kernel says to a session, beside the traits. */
-import { listen, type Model } from "../contract/model";
-import type { Bytes, KernelToPage, StepUnit } from "../contract/protocol";
-import type { Events, SessionEvents } from "./events";
-import type { History } from "./history";
-import type { Screen } from "./screen";
+import { listen, type Model } from "../../contract/model";
+import type { Bytes, KernelToPage, StepUnit } from "../../contract/protocol";
+import type { Events, SessionEvents } from "../events";
+import type { History } from "../history";
+import type { Screen } from "../host/screen";
 
 interface Ends {
   readonly model: Model;

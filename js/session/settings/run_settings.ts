@@ -1,6 +1,6 @@
 /** All settings of a run by the keys of messages: the algorithm's own come first, as `gate.threshold`, then those it shares with others. */
 
-import type { ConfigSchemaEntry, ConfigTrait, ConfigValue } from "../contract/protocol";
+import type { ConfigSchemaEntry, ConfigTrait, ConfigValue } from "../../contract/protocol";
 
 export interface RunSettings {
   values: Record<string, ConfigValue>;

@@ -1,5 +1,5 @@
 /** Compares a setting that a person typed with the one that the kernel reports. */
-import type { ConfigValue } from "../contract/protocol";
+import type { ConfigValue } from "../../contract/protocol";
 
 /** Whether a setting as typed is the one that the kernel reports: 64, 64 is [64, 64], and self=.75 is self=0.75. */
 export function sameSetting(kernel: ConfigValue | undefined, typed: ConfigValue): boolean {

@@ -2,8 +2,8 @@
  * A widget's traits over a websocket, for a page without a notebook, in place of the ipywidgets model. The page's end of
  * dshq_widget/widget/play_comm.py, which describes a frame. It emits `comm:close` when the connection is lost and reconnects by itself.
  */
-import type { Model, Traits } from "../contract/model";
-import type { PageToKernel } from "../contract/protocol";
+import type { Model, Traits } from "../../contract/model";
+import type { PageToKernel } from "../../contract/protocol";
 
 type Handler = (...values: never[]) => void;
 type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** Tells the show to draw for little while something trains, and for less while the learner starves, unless a person has chosen what draws. */
-import type { MetricsRow, ShowTrait, Status, ToWorker } from "../contract/protocol";
-import type { Events, SessionEvents } from "./events";
+import type { MetricsRow, ShowTrait, Status, ToWorker } from "../../contract/protocol";
+import type { Events, SessionEvents } from "../events";
 
 const FLUID = 30; // frames a second that look fluid, if they come evenly
 const FEW = 15; // that still show a match

@@ -1,7 +1,7 @@
 /** Settings that a person changed here, until the kernel has them: at once while training runs and the setting allows it, else with the next Train. */
-import type { Model } from "../contract/model";
-import type { ConfigValue } from "../contract/protocol";
-import type { KernelLink } from "./kernel_link";
+import type { Model } from "../../contract/model";
+import type { ConfigValue } from "../../contract/protocol";
+import type { KernelLink } from "../kernel/kernel_link";
 import { runSettings } from "./run_settings";
 import { sameSetting } from "./same_setting";
 

@@ -2,7 +2,7 @@
  * The show of a drill without rules, a Gymnasium environment: the kernel plays it, this draws the pictures that it sends. It asks
  * for the next one only when the last is drawn and somebody looks. The page's end of dshq_widget/widget/kernel_show.py.
  */
-import type { FromWorker, KernelToPage, PageToKernel, ToWorker } from "../contract/protocol";
+import type { FromWorker, KernelToPage, PageToKernel, ToWorker } from "../../contract/protocol";
 import type { ShowHost } from "./registry";
 
 const STATE_MS = 250;

@@ -1,7 +1,7 @@
 /** Files between page and kernel: policies as `.dshq`, which the kernel packs and checks, and the match as a web page. */
-import { listen, type Model } from "../contract/model";
-import type { KernelToPage, PageToKernel } from "../contract/protocol";
-import type { Events, SessionEvents } from "./events";
+import { listen, type Model } from "../../contract/model";
+import type { KernelToPage, PageToKernel } from "../../contract/protocol";
+import type { Events, SessionEvents } from "../events";
 
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
 const GONE = "The kernel is gone, and no file came. Try again once it is back, or where the page trains by itself.";

@@ -3,8 +3,8 @@
  * a second, and detects a lost kernel. Messages are few and leave together: at each of them Jupyter's toolbar shows
  * a busy kernel and then an idle one, and where no GPU composes the page that costs the match frames (docs/LOG.md).
  */
-import { listen, type Model } from "../contract/model";
-import type { PageToKernel } from "../contract/protocol";
+import { listen, type Model } from "../../contract/model";
+import type { PageToKernel } from "../../contract/protocol";
 
 const SILENCE_MS = 6_000; // while it trains the kernel says something every second; this long without means that it is gone
 const CHECK_MS = 1_000;
