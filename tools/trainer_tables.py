@@ -9,8 +9,10 @@ from dshq_kernels.play import loops, rollout
 from dshq_kernels.play.records import RECORDS
 from dshq_kernels.run.records import REALS
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.learning import evaluator, exploration, opponents, run, scene_evaluation, schedule
+from dshq_widget.learning import evaluator, exploration, run, schedule
 from dshq_widget.learning.league import collapse_guard, fall_test, league, succession
+from dshq_widget.learning.opponents import slots as opponents
+from dshq_widget.learning.scenes import evaluation as scene_evaluation
 from dshq_widget.policy import checkpoint, convolutions, layout, network
 
 

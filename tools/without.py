@@ -128,7 +128,7 @@ FEATURES = {
             *lesson("10_self_play_and_elo", "self_play"),
         ],
         {
-            "dshq_widget/learning/competitions.py": r"\bLEAGUE\b",
+            "dshq_widget/learning/opponents/competitions.py": r"\bLEAGUE\b",
             "dshq_widget/drills/ball.py": '"pool": ',
             FACES: r"\bLEAGUE\b",
             "tools/trainer_tables.py": r'learning\.league|"(?:GUARD|FALL|LEAGUE)": ',

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dshq_widget.algorithms.torchrun import Place
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
-    from dshq_widget.learning.saved_state import Fits
+    from dshq_widget.learning.saved.saved_state import Fits
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.policy.own_spec import OwnSpec
     from dshq_widget.runtime.memory import SharedBlock
@@ -204,8 +204,9 @@ class Algorithm:
     """
 
     tensors: Mapping[str, Fits] = field(default_factory=dict)
-    """What it saves by names of its own that begin with `train.`, and what these must be (learning/saved_state.py): a
-    file with others is refused. Names that are not here are not looked at before it restores them.
+    """What it saves by names of its own that begin with `train.`, and what these must be
+    (learning/saved/saved_state.py): a file with others is refused. Names that are not here are not looked at before it
+    restores them.
     """
     evaluate: Callable[[CompiledDrill, Checkpoint, int, int, bool, str], dict[str, Any]] | None = None
     """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their

@@ -141,7 +141,7 @@ def _kept(trainer: Trainer, where: Path | None) -> str:
 
 def _finish(trainer: Trainer, out: Path, latest: bool) -> dict[str, Any]:
     """Leave the better of champion and latest policy in the file, unless the latest was asked for."""
-    from dshq_widget.learning.competitions import COMPETITION
+    from dshq_widget.learning.opponents.competitions import COMPETITION
 
     best = None if latest or COMPETITION is None else COMPETITION.keep_best(out, trainer.drill)
     return best or {"version": trainer.version, "why": "the latest version"}

@@ -12,9 +12,9 @@ from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.opponents import Opponents, TakesOpponents, slot_count
+from dshq_widget.learning.opponents.slots import Opponents, TakesOpponents, slot_count
 from dshq_widget.learning.parts import Experience, SimpleSource, Source
-from dshq_widget.learning.scene_evaluation import TakesScenes
+from dshq_widget.learning.scenes.evaluation import TakesScenes
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.learning.worker import make_rollouts
 

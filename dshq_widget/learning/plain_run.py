@@ -9,7 +9,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.opposition import opposition
+from dshq_widget.learning.opponents.opposition import opposition
 from dshq_widget.learning.parts import Learner
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce

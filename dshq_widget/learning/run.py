@@ -18,11 +18,11 @@ from dshq_widget.contract import settings
 from dshq_widget.contract.game_spec import DEFAULT_ALGORITHM, Game
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning import saved_state
 from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
 from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
 from dshq_widget.learning.publisher import Publisher
+from dshq_widget.learning.saved import saved_state
 from dshq_widget.learning.telemetry.report import Tally
 from dshq_widget.learning.telemetry.trackers import Tracking
 from dshq_widget.learning.telemetry.writers import Logs

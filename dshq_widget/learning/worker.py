@@ -21,7 +21,7 @@ from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import seeds
-from dshq_widget.learning.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
+from dshq_widget.learning.opponents.slots import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
 from dshq_widget.runtime.memory import SharedBlock

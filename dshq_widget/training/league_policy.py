@@ -35,7 +35,7 @@ def of_league(drill: CompiledDrill, saved: Checkpoint, version: int | None = Non
     """`saved` with the weights of its league's champion, or of `version`. Raises CheckpointError if the file has no
     league, or not that version.
     """
-    from dshq_widget.learning.competitions import COMPETITION  # numba comes with it
+    from dshq_widget.learning.opponents.competitions import COMPETITION  # numba comes with it
 
     if COMPETITION is None:
         raise CheckpointError(f"{LEAGUE}... needs a league, and this package has none: choose another opponent")

@@ -14,7 +14,7 @@ from dshq_widget.training.status import TrainingStatus
 
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import Algorithm
-    from dshq_widget.learning.scenes import Scenes
+    from dshq_widget.learning.scenes.arranged import Scenes
     from dshq_widget.training.run_config import RunConfig
     from dshq_widget.training.run_state import RunState
 

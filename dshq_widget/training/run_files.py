@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dshq_widget.files import atomic, claims
-from dshq_widget.learning.saved_state import with_fresh_moments
+from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import paths
 from dshq_widget.training.latest_policy import PolicyVersion

@@ -12,8 +12,8 @@ import numpy as np
 from dshq_widget.contract.metrics import of_machine
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
-from dshq_widget.learning import saved_state
-from dshq_widget.learning.scenes import Scenes
+from dshq_widget.learning.saved import saved_state
+from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.goals import Budget

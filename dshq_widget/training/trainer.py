@@ -21,7 +21,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
-from dshq_widget.learning.scenes import Scenes
+from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.any_drill import with_rules
 from dshq_widget.training.callbacks import Callbacks, Metrics

@@ -70,7 +70,7 @@ export type FromTrainer =
   /** `exact`: it was trained with these rules, so a run may continue where the file ends. */
   | { type: "FAILED"; text: string };
 
-/** A scene's key in messages, equal for equal places and speeds: `key_of` of dshq_widget/learning/scenes.py. */
+/** A scene's key in messages, equal for equal places and speeds: `key_of` of dshq_widget/learning/scenes/arranged.py. */
 export function sceneKey(words: Uint32Array): string {
   return bytesToHex(sha256(new Uint8Array(words.buffer, words.byteOffset, words.byteLength))).slice(0, 12);
 }

@@ -39,7 +39,7 @@ export interface Steered {
 
 /**
  * Rates the policies of one run against one another, and gives the pool its opponents; it sends its table with `sendLeague`. As
- * dshq_widget/learning/competition.py has it.
+ * dshq_widget/learning/opponents/competition.py has it.
  */
 export interface Contest {
   readonly metrics: MetricsRow;

@@ -24,7 +24,7 @@ from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning import fingerprint
+from dshq_widget.learning.saved import fingerprint
 from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 from tests.harness.frames import frames as seen

@@ -16,7 +16,7 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.parts import Experience, Progress
-from dshq_widget.learning.saved_state import with_fresh_moments
+from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.policy.policy import Policy
 from tests.harness.games.decisions import experience, features
 

@@ -20,7 +20,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.cli.main import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning.fingerprint import NAME
+from dshq_widget.learning.saved.fingerprint import NAME
 from dshq_widget.learning.telemetry.writers import NO_EVENTS
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError

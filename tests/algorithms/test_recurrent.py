@@ -24,7 +24,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.gyms.making import described
 from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.opponents import opponent_shares
+from dshq_widget.learning.opponents.slots import opponent_shares
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy

@@ -16,11 +16,11 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning.compressed import compress
-from dshq_widget.learning.fingerprint import NAME
-from dshq_widget.learning.opponents import left_out
+from dshq_widget.learning.opponents.slots import left_out
 from dshq_widget.learning.parts import Progress
-from dshq_widget.learning.saved_state import with_fresh_moments
+from dshq_widget.learning.saved.compressed import compress
+from dshq_widget.learning.saved.fingerprint import NAME
+from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import PolicySpec

@@ -9,8 +9,8 @@ import pytest
 from dshq_widget.contract.metrics import OWN_REWARD
 from dshq_widget.drill.own_reward import paying
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning import saved_state
-from dshq_widget.learning.fingerprint import MOST_BYTES, NAME, difference, packed, paid, unpacked
+from dshq_widget.learning.saved import saved_state
+from dshq_widget.learning.saved.fingerprint import MOST_BYTES, NAME, difference, packed, paid, unpacked
 
 
 def of(drill, discount=0.99, **weights):

@@ -16,8 +16,8 @@ from dshq_widget.learning.league import league
 from dshq_widget.learning.league.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
 from dshq_widget.learning.league.league import League
 from dshq_widget.learning.league.rounds import Rounds
-from dshq_widget.learning.opponents import slot_count
-from dshq_widget.learning.opposition import Opposition
+from dshq_widget.learning.opponents.opposition import Opposition
+from dshq_widget.learning.opponents.slots import slot_count
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec

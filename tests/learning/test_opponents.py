@@ -13,8 +13,8 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning import worker
-from dshq_widget.learning.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
-from dshq_widget.learning.opposition import Opposition, opposition
+from dshq_widget.learning.opponents.opposition import Opposition, opposition
+from dshq_widget.learning.opponents.slots import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
 from dshq_widget.learning.worker import chunk_fields, make_rollouts
 from dshq_widget.policy.compatibility import ladder_weights
 from dshq_widget.policy.network import PolicySpec

@@ -7,8 +7,8 @@ from dshq_kernels.network.mlp import pack
 from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.play.rollout import Player, Rollouts, Samples, opponent_kind, play_matches
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning.scene_evaluation import SceneEvaluation
-from dshq_widget.learning.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places
+from dshq_widget.learning.scenes.arranged import MOST_SCENES, STATE_KEY, Scenes, parse, places
+from dshq_widget.learning.scenes.evaluation import SceneEvaluation
 from dshq_widget.learning.worker import make_rollouts, unpack
 from dshq_widget.policy import checkpoint, network
 from dshq_widget.policy.network import PolicySpec

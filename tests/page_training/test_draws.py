@@ -7,7 +7,7 @@ import pytest
 
 from dshq_kernels.play.rollout import STARTS
 from dshq_kernels.run.draws import Draws
-from dshq_widget.learning.generator import pack_generator
+from dshq_widget.learning.saved.generator import pack_generator
 from tests.harness.run_kernels import run_module
 from tests.harness.typescript import run
 

@@ -13,7 +13,7 @@ from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.games import OwnGames
-from dshq_widget.learning.scenes import parse
+from dshq_widget.learning.scenes.arranged import parse
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.ball_scenes import OPEN_GOAL, OWN_GOAL
 from tests.harness.typescript import run

@@ -17,7 +17,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.games import OwnGames
 from dshq_widget.learning.league.league import League
-from dshq_widget.learning.scenes import key_of, parse
+from dshq_widget.learning.scenes.arranged import key_of, parse
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer

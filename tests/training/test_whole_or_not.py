@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dshq_widget import algorithms
-from dshq_widget.learning import saved_state
-from dshq_widget.learning.generator import pack_generator
+from dshq_widget.learning.saved import saved_state
+from dshq_widget.learning.saved.generator import pack_generator
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.supervisor import Exit

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE
-from dshq_widget.learning.generator import pack_generator, unpack_generator
+from dshq_widget.learning.saved.generator import pack_generator, unpack_generator
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.ring import ReplayRing
 

@@ -21,7 +21,7 @@ from dshq_widget.contract.places import found_at
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.games import make_games
 from dshq_widget.learning import seeds
-from dshq_widget.learning.saved_state import taken
+from dshq_widget.learning.saved.saved_state import taken
 
 
 @dataclass

@@ -16,8 +16,9 @@ from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
-from dshq_widget.learning import fingerprint, seeds
-from dshq_widget.learning.saved_state import taken
+from dshq_widget.learning import seeds
+from dshq_widget.learning.saved import fingerprint
+from dshq_widget.learning.saved.saved_state import taken
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dshq_widget.learning.compressed import compress, decompress
+from dshq_widget.learning.saved.compressed import compress, decompress
 from dshq_widget.pixels.ring import FIELDS, UNKNOWN, ReplayRing
 
 PREFIX = "train.dreamer.ring."

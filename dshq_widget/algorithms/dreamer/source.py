@@ -16,8 +16,9 @@ from dshq_widget.algorithms.dreamer.model.agent import Player
 from dshq_widget.algorithms.dreamer.model.tensors import continue_chance, from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning import fingerprint, seeds
+from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience, SimpleSource
+from dshq_widget.learning.saved import fingerprint
 from dshq_widget.learning.telemetry.report import merge
 
 MEMORY, SAMPLING, COUNTS = "train.dreamer.player.", "train.dreamer.sampling", "train.dreamer.counts"

@@ -12,7 +12,7 @@ from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWOR
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.contract.json_fields import Entry
-from dshq_widget.learning import saved_state
+from dshq_widget.learning.saved import saved_state
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig

@@ -16,7 +16,7 @@ from dshq_widget.algorithms.gate.action_rewards import ActionRewards, known, tak
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
 from dshq_widget.algorithms.gate.network import Adam, GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
-from dshq_widget.learning.generator import pack_generator, unpack_generator
+from dshq_widget.learning.saved.generator import pack_generator, unpack_generator
 
 BASELINE_MEMORY = 0.01
 """Weight of a batch in the running mean of training rewards (assumed)."""

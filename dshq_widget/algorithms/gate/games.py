@@ -16,9 +16,9 @@ from dshq_widget.algorithms.gate.proposal import WAIT, Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning import fingerprint
-from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience, SimpleSource
+from dshq_widget.learning.saved import fingerprint
+from dshq_widget.learning.saved.generator import pack_generator, unpack_generator
 from dshq_widget.learning.telemetry.report import merge
 
 LONGEST_WAIT = 0.05

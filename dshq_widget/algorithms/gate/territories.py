@@ -13,8 +13,9 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
-from dshq_widget.learning import fingerprint, seeds
-from dshq_widget.learning.saved_state import taken
+from dshq_widget.learning import seeds
+from dshq_widget.learning.saved import fingerprint
+from dshq_widget.learning.saved.saved_state import taken
 
 
 class Territories:

@@ -19,11 +19,11 @@ from dshq_widget.gpu.device import DEVICES, choose_device, named, why_no_rules
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.games import Games, OwnGames
-from dshq_widget.learning.opponents import OpponentSlots, left_out, slot_count
-from dshq_widget.learning.opposition import opposition
+from dshq_widget.learning.opponents.opposition import opposition
+from dshq_widget.learning.opponents.slots import OpponentSlots, left_out, slot_count
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
-from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
+from dshq_widget.learning.scenes.evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.learning.targets import Targets
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine

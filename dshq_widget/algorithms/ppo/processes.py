@@ -17,7 +17,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import DEVICES, check_device
-from dshq_widget.learning.opponents import OpponentSlots, opponent_shares, slot_count
+from dshq_widget.learning.opponents.slots import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.learning.worker import CAPACITY, chunk_fields, tiles_among
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine

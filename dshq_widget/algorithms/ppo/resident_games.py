@@ -15,7 +15,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import DEVICES
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
-from dshq_widget.learning.opponents import opponent_shares
+from dshq_widget.learning.opponents.slots import opponent_shares
 from dshq_widget.learning.parts import Experience, SimpleSource
 
 

@@ -11,7 +11,7 @@ from dshq_kernels.play.rollout import Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.games import Player
-from dshq_widget.learning.opponents import OpponentSlots
+from dshq_widget.learning.opponents.slots import OpponentSlots
 from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.worker import chunk_fields, make_rollouts, tiles_among
 from dshq_widget.runtime.memory import SharedBlock

@@ -11,7 +11,7 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
-from dshq_widget.learning import saved_state
+from dshq_widget.learning.saved import saved_state
 from dshq_widget.runtime.budget import MOST_THREADS
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning import fingerprint
 from dshq_widget.learning.masks import mask_bits
-from dshq_widget.learning.opponents import Opponents, opponent_shares, slot_count
+from dshq_widget.learning.opponents.slots import Opponents, opponent_shares, slot_count
 from dshq_widget.learning.parts import Experience, SimpleSource
+from dshq_widget.learning.saved import fingerprint
 from dshq_widget.policy.network import PolicySpec
 
 

@@ -13,7 +13,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
-from dshq_widget.learning.compressed import compress, decompress
+from dshq_widget.learning.saved.compressed import compress, decompress
 from dshq_widget.policy.checkpoint import CheckpointError
 
 PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")

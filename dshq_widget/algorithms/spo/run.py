@@ -16,8 +16,8 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.opponents import left_out
-from dshq_widget.learning.opposition import opposition
+from dshq_widget.learning.opponents.opposition import opposition
+from dshq_widget.learning.opponents.slots import left_out
 from dshq_widget.learning.own_settings import OwnSettings
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.learning.competition import Competition
+from dshq_widget.learning.opponents.competition import Competition
 
 if TYPE_CHECKING:
     from dshq_widget.contract.game_spec import Game
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.drill.compiled import CompiledDrill
-    from dshq_widget.learning.competition import Contest
+    from dshq_widget.learning.opponents.competition import Contest
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.policy.network import PolicySpec
 

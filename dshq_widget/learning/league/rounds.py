@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract.settings import TrainConfig, is_version
-from dshq_widget.learning.competition import Contest
 from dshq_widget.learning.league.collapse_guard import CollapseGuard
 from dshq_widget.learning.league.league import League
-from dshq_widget.learning.opponents import fixed_opponents
+from dshq_widget.learning.opponents.competition import Contest
+from dshq_widget.learning.opponents.slots import fixed_opponents
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Run
 

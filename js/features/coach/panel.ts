@@ -16,7 +16,7 @@ export const panel: Panel = {
   parts: { chips: buildChip, tab: build },
 };
 
-const MOST = 8; // scenes, as dshq_widget/learning/scenes.py takes them
+const MOST = 8; // scenes, as dshq_widget/learning/scenes/arranged.py takes them
 const STEP = 0.05; // of the share
 
 /** There once the match is paused: keeps its position as a scene, and shows the scenes. */

@@ -1,4 +1,4 @@
-/** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes.py. */
+/** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes/arranged.py. */
 import type { DrillSpec, SceneRow, Success } from "../../contract/protocol";
 import { countWords, placesOf } from "../../contract/state";
 import { type Measured, sceneKey } from "../../contract/training";

@@ -1,4 +1,4 @@
-/** Plays arranged scenes at intervals and says how often side 0 wins from each: dshq_widget/learning/scene_evaluation.py. */
+/** Plays arranged scenes at intervals and says how often side 0 wins from each: dshq_widget/learning/scenes/evaluation.py. */
 import type { DrillSpec } from "../../contract/protocol";
 import { type Measured, sceneKey } from "../../contract/training";
 import { type Tensors, tensor } from "../files/tensors";

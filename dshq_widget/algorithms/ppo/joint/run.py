@@ -22,11 +22,11 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.opposition import opposition
+from dshq_widget.learning.opponents.opposition import opposition
 from dshq_widget.learning.parts import Experience, Progress, SimpleSource
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce, warn
-from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
+from dshq_widget.learning.scenes.evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, ElsewhereError, role

@@ -9,9 +9,9 @@ import numpy as np
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.contract.settings import TrainConfig, is_version
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.competition import Competition, Contest
-from dshq_widget.learning.competitions import COMPETITION
-from dshq_widget.learning.opponents import TakesOpponents, fixed_opponents, pool_slots
+from dshq_widget.learning.opponents.competition import Competition, Contest
+from dshq_widget.learning.opponents.competitions import COMPETITION
+from dshq_widget.learning.opponents.slots import TakesOpponents, fixed_opponents, pool_slots
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.policy.compatibility import ladder_weights

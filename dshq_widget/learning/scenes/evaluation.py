@@ -11,7 +11,7 @@ import numpy as np
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
-from dshq_widget.learning.scenes import key_of, saved_state
+from dshq_widget.learning.scenes.arranged import key_of, saved_state
 from dshq_widget.learning.worker import unpack
 from dshq_widget.policy.evaluate import network, opponent, play
 from dshq_widget.policy.network import PolicySpec

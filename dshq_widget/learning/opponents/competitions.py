@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.league import LEAGUE
+from dshq_widget.learning.opponents.competition import Competition
 
 _FOUND: tuple[Competition, ...] = (
     LEAGUE,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract.finite import is_finite
-from dshq_widget.learning import fingerprint
-from dshq_widget.learning.generator import unpack_generator
+from dshq_widget.learning.saved import fingerprint
+from dshq_widget.learning.saved.generator import unpack_generator
 
 Fits = Callable[[np.ndarray, int], bool]
 """Whether a tensor is of its kind in a file whose network has so many floats."""
