@@ -1,5 +1,5 @@
 """What a world model has learned of real games: the long forms of three proofs; `python -m benchmarks.dreamer --only
-proofs` runs them. Short forms: tests/algorithms/test_dreamer_proofs.py.
+proofs` runs them. Short forms: tests/algorithms/dreamer/test_dreamer_proofs.py.
 
     standing   nobody moves: the reconstruction falls fast, and prior and posterior stay close
     open_loop  16 frames seen, 16 imagined with the actions that were taken: how far off the ball is, in pixels

@@ -3,7 +3,7 @@ beside a network without a memory, and what the drill Lamp makes of both.
 
 `python -m benchmarks.memory` writes benchmarks/results/memory-*.json. **Rates** are of one thread, rounds in turn: the
 Ball Drill and Lamp, a rollout and an update with a memory of 32 units behind the hidden layers, the same without, and
-the update in torch (`RecurrentPPO`), which learns the same gradient (tests/algorithms/test_recurrent.py). **Lamp**:
+the update in torch (`RecurrentPPO`), which learns the same gradient (tests/algorithms/ppo/test_recurrent.py). **Lamp**:
 agent steps and seconds of training until 95 % of the answers are right, three seeds; without a memory what is right
 after as many steps as ten times the slowest of them took. Targets (stated before measuring): the update five times
 torch's rate; a memory costs play and update together no more than a factor of four; Lamp within 100,000 agent steps.

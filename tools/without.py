@@ -99,7 +99,7 @@ FEATURES = {
     "dreamer": Feature(
         [
             *("dshq_widget/algorithms/dreamer", "dshq_widget/contract/faces/dream.py"),
-            *("docs/explain/dreamer.md", "tests/algorithms/test_dreamer_proofs.py", "js/features/dream"),
+            *("docs/explain/dreamer.md", "tests/algorithms/dreamer/test_dreamer_proofs.py", "js/features/dream"),
             *lesson("18_world_models", "world_models"),
         ],
         {

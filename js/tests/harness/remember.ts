@@ -1,4 +1,4 @@
-/** A network with a memory, step by step, for tests/algorithms/test_recurrent_page.py. */
+/** A network with a memory, step by step, for tests/algorithms/ppo/test_recurrent_page.py. */
 import type { Activation } from "../../contract/protocol";
 import { Policy } from "../../match/policy";
 

@@ -25,7 +25,7 @@ function judged(state: Territory, chunk: number, kind: number, settings = SETTIN
   return gate;
 }
 
-// tests/algorithms/test_gate_page.py holds these functions equal to Python's over random states
+// tests/algorithms/gate/test_gate_page.py holds these functions equal to Python's over random states
 describe("a judgement", () => {
   it("knows what protectors threaten", () => {
     const survival = (...protectors: number[]) => judged(stateWith({ protectors }), 100, 0).components[0];

@@ -1,4 +1,4 @@
-/** For tests/algorithms/test_gate_page.py: judgements of js/features/gate/gate.ts. */
+/** For tests/algorithms/gate/test_gate_page.py: judgements of js/features/gate/gate.ts. */
 import { CHUNKS, Gate, type Territory } from "../gate";
 import type { GateSettings } from "../messages";
 
