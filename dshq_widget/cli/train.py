@@ -26,7 +26,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     """Train a drill and save the policy."""
     from dshq_widget.cli import keeping
     from dshq_widget.training.goals import EnvironmentFailed
-    from dshq_widget.training.run_files import AUTOSAVE_NAME
+    from dshq_widget.training.run.files import AUTOSAVE_NAME
     from dshq_widget.training.trainer import Trainer
 
     plan = run_plan.of(options)

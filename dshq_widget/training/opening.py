@@ -15,7 +15,7 @@ from dshq_widget.policy import checkpoint, compatibility, own_network
 from dshq_widget.policy.own_spec import OwnSpec
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.given_network import found
-from dshq_widget.training.run_config import RunConfig
+from dshq_widget.training.run.config import RunConfig
 
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import Algorithm

@@ -15,8 +15,8 @@ from dshq_widget.training.status import TrainingStatus
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import Algorithm
     from dshq_widget.learning.scenes.arranged import Scenes
-    from dshq_widget.training.run_config import RunConfig
-    from dshq_widget.training.run_state import RunState
+    from dshq_widget.training.run.config import RunConfig
+    from dshq_widget.training.run.state import RunState
 
 
 class Readings:

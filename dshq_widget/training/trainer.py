@@ -1,8 +1,8 @@
 """Training as seen from the kernel: starts, steers and watches the processes of a run without blocking.
 
 Calls change fields under a lock or send the learner a message. Messages from the learner arrive on the supervisor's
-thread. The parts are next to this file: opening.py, status.py, latest_policy.py, run_config.py, run_files.py,
-run_state.py, and for the processes run_start.py and run_control.py. Only the learner imports torch.
+thread. The parts are next to this file: opening.py, status.py, latest_policy.py, run/config.py, run/files.py,
+run/state.py, and for the processes run/start.py and run/control.py. Only the learner imports torch.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from dshq_widget.training.league_policy import of_league
 from dshq_widget.training.listeners import Listeners
 from dshq_widget.training.opening import opened
 from dshq_widget.training.readings import Readings
-from dshq_widget.training.run_config import RunConfig
-from dshq_widget.training.run_control import STOP_SECONDS, RunControl
-from dshq_widget.training.run_files import RunFiles
-from dshq_widget.training.run_start import RunStart
-from dshq_widget.training.run_state import RunState
+from dshq_widget.training.run.config import RunConfig
+from dshq_widget.training.run.control import STOP_SECONDS, RunControl
+from dshq_widget.training.run.files import RunFiles
+from dshq_widget.training.run.start import RunStart
+from dshq_widget.training.run.state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:

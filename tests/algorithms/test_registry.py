@@ -12,7 +12,7 @@ from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import RESTART, setting
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.policy import checkpoint
-from dshq_widget.training.run_config import RunConfig
+from dshq_widget.training.run.config import RunConfig
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.random_search import ALGORITHM
 from tests.harness.processes.faults import until

@@ -162,7 +162,7 @@ def test_where_it_cannot_be_kept_no_other_network_begins(training, monkeypatch):
     def refuse(*_):
         raise CheckpointError("cannot save: No space left on device")
 
-    monkeypatch.setattr("dshq_widget.training.run_files.checkpoint.save", refuse)
+    monkeypatch.setattr("dshq_widget.training.run.files.checkpoint.save", refuse)
     trainer.start(hidden_sizes=(16,))
     assert trainer.status == "error" and "No space left" in trainer.error and trainer.version == 4
 
@@ -182,7 +182,7 @@ def test_a_save_while_training_stops_is_the_whole_run(training, tmp_path):
 
 def test_a_save_waits_no_longer_than_the_learner_may_take(training, tmp_path, monkeypatch):
     trainer, _ = training
-    monkeypatch.setattr("dshq_widget.training.run_control.END_SECONDS", 0.05)
+    monkeypatch.setattr("dshq_widget.training.run.control.END_SECONDS", 0.05)
     trainer.stop(seconds=0.05)
     assert checkpoint.load(trainer.save(tmp_path / "bot.dshq")).version == 4
 

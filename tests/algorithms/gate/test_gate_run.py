@@ -26,7 +26,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate_alone, opponent
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.training.run_files import AUTOSAVE_NAME
+from dshq_widget.training.run.files import AUTOSAVE_NAME
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import until
 from tests.harness.processes.lockstep_runs import whole_and_in_halves

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.room import check_room
-from dshq_widget.training.run_config import RunConfig
-from dshq_widget.training.run_state import RunState
+from dshq_widget.training.run.config import RunConfig
+from dshq_widget.training.run.state import RunState
 
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import OnExit, OnMessage, Processes, Start

@@ -19,8 +19,8 @@ from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
-from dshq_widget.training.run_config import RunConfig
-from dshq_widget.training.run_files import REPLACED_NAME, RunFiles
+from dshq_widget.training.run.config import RunConfig
+from dshq_widget.training.run.files import REPLACED_NAME, RunFiles
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 

@@ -1,0 +1,1 @@
+"""One run as the kernel has it: its settings, its start, its processes, what becomes of it and its files."""
