@@ -1,11 +1,13 @@
 """Any algorithm may train: a toy one is known by one line of the registry, and needs nothing else."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 
 from dshq_widget import algorithms, drills
-from dshq_widget.cli import arguments, main, run_plan
+from dshq_widget.algorithms.measured import Measured
+from dshq_widget.cli import arguments, bench, doctor, main, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.sections import Section
@@ -117,3 +119,36 @@ def test_a_drills_own_opponents_leave_out_earlier_policies_where_an_algorithm_ha
     lonely = dataclasses.replace(algorithms.get("ppo"), refuses={"league": "none here"})
     shares = RunConfig(ball, lonely).values.opponents
     assert "pool" not in shares and sum(shares.values()) == pytest.approx(1)
+
+
+def test_doctor_and_bench_ask_every_algorithm(monkeypatch):
+    toy = dataclasses.replace(
+        ALGORITHM,
+        name="toy",
+        checks={"toys": lambda: (False, "no cube", "Bring a cube.")},
+        benches={"cpu": lambda drill, seconds: Measured({f"{drill.name}_turns_per_second": seconds})},
+    )
+    monkeypatch.setitem(algorithms.algorithms, "toy", toy)
+    found = {row["name"]: row for row in doctor.checks()}
+    assert found["toys"] == {"name": "toys", "ok": False, "value": "no cube", "advice": "Bring a cube."}
+    assert "games at once" in found["training"]["value"], "what ppo says"
+    monkeypatch.setattr(algorithms, "algorithms", {"toy": toy, ALGORITHM.name: ALGORITHM})
+    for name in ("gemm", "copy", "simulation", "inference"):
+        monkeypatch.setattr(bench, name, lambda *_: 1.0)
+    monkeypatch.setattr(bench, "NaiveGame", lambda drill: SimpleNamespace(rate=lambda games, seconds: 0.5))
+    said = bench.bench("bandit", 3.0)
+    assert said["rates"] == {
+        "sim_ticks_per_second_per_core": 1.0,
+        "inferences_per_second_per_core": 1.0,
+        "bandit_turns_per_second": 3.0,
+    }
+
+
+def test_what_no_algorithm_does_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(algorithms, "algorithms", {ALGORITHM.name: ALGORITHM})
+    assert main.main(["ingest", "bandit"]) == 2
+    assert "no algorithm that is known here learns from frames" in capsys.readouterr().err
+    for name, value in {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "TORCHELASTIC_RUN_ID": "test"}.items():
+        monkeypatch.setenv(name, value)
+    assert main.main(["train", "bandit", "--algorithm", ALGORITHM.name, "--joint", "true"]) == 2
+    assert "random_search learns in one process: leave out --joint" in capsys.readouterr().err

@@ -13,12 +13,12 @@ const MODE_NAMES: Record<Mode, string> = {
   sandbox: "AI vs opponent",
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
-const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
+const MODE_NAMES_ELSEWHERE: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
 const NEWEST = "newest version";
 
 /** What the drill's modes are called here, in their order; those that it has. */
 export function modeNames({ model, elsewhere }: PanelSession): Partial<Record<Mode, string>> {
-  return model.get("drill")?.spec.sides === 1 ? MODE_NAMES_ALONE : elsewhere ? MODE_NAMES_DREAMER : MODE_NAMES;
+  return model.get("drill")?.spec.sides === 1 ? MODE_NAMES_ALONE : elsewhere ? MODE_NAMES_ELSEWHERE : MODE_NAMES;
 }
 
 export function buildLine({ session, signal }: PanelView): HTMLElement {
