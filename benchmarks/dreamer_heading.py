@@ -28,7 +28,7 @@ from dshq_widget.algorithms.dreamer.saved import dreamer_of
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.env.batch import compiled
-from dshq_widget.learning import fingerprint
+from dshq_widget.learning.saved import fingerprint
 from dshq_widget.pixels import packing
 from dshq_widget.policy import checkpoint
 

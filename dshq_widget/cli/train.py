@@ -99,7 +99,7 @@ def _follow(plan: run_plan.Plan) -> tuple[dict[str, Any] | None, int]:
     """Do what the run's algorithm lets the processes beside the first do. Raises Refused where it has none."""
     from dshq_widget.training.opening import opened
 
-    algorithm = opened(*_what(plan), plan.algorithm, plan.own).algorithm
+    algorithm = opened(*_what(plan), plan.algorithm, plan.own, plan.network).algorithm
     algorithm.require("joint")
     if algorithm.follow is None:
         raise Refused(f"{algorithm.name} learns in one process: leave out --joint")

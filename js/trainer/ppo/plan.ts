@@ -37,13 +37,13 @@ export function makePlan(kernels: Kernels, layers: readonly number[], activation
   const { front, dense, memory: units } = asNetwork(layers);
   if (front && separate) throw new Error("separate_value_net works only with dense networks, not with a grid or pairs: set it to false.");
   if (front?.kind === "places") throw new Error("A network with places in front learns with the algorithm gate, in the kernel.");
-  const { memory } = kernels;
+  const { heap } = kernels;
   const rows = dense.length - 1 + Number(units > 0);
-  const { at } = memory.take(8 * rows * PLAN_COLUMNS);
-  return memory.borrow(() => {
+  const { at } = heap.take(8 * rows * PLAN_COLUMNS);
+  return heap.borrow(() => {
     const inFront = front?.kind === "pairs" ? [...front.sizes, ...ENTRY_INDICES] : (front?.sizes ?? []);
-    const pieces = memory.take(32 * (1 + PIECES * rows));
-    const sizes = { dense: memory.i64(dense).at, n_dense: dense.length, front: memory.i64(inFront).at, n_front: inFront.length };
+    const pieces = heap.take(32 * (1 + PIECES * rows));
+    const sizes = { dense: heap.i64(dense).at, n_dense: dense.length, front: heap.i64(inFront).at, n_front: inFront.length };
     const ends = { n_obs: layers[0]!, n_actions: layers.at(-1)! - 1, in_front: countFloats(front?.shapes ?? []) };
     const given = { ...sizes, ...ends, memory: units, separate: Number(separate), length, plan: at, layers: rows, pieces: pieces.at };
     const [floats, playScratch, learnScratch] = kernels.values("plan_network", given, "floats", "play_scratch", "learn_scratch") as [number, number, number];

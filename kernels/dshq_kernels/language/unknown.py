@@ -73,7 +73,7 @@ def _callables(scope: Scope, reader: Reader) -> dict[str, str]:
     if _is_one_line(scope):
         known: dict[str, Any] = {name: rules[name] for name in reader.source.terms if name in rules}
     else:
-        around = scope.parsed.function.__globals__  # type: ignore[attr-defined]
+        around = scope.parsed.function.__globals__
         known = {name: value for name, value in around.items() if hasattr(value, "__dshq_rule__")} | dict(rules)
     return {name: _called(name, rule) for name, rule in known.items() if name != scope.parsed.node.name}
 

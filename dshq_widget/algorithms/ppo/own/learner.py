@@ -73,7 +73,7 @@ class OwnPPO(GymPPO):
         """See `GymPPO.outputs`."""
         return self.module.outputs(self.weights if weights is None else weights, obs)
 
-    def look(self, obs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def look(self, obs: NDArray[Any] | torch.Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
         """See `GymPPO.look`. Raises NetworkError for results that are not finite."""
         outputs, values = super().look(obs)
         check_finite(self.module.spec, outputs, values)

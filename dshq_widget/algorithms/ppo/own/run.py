@@ -14,7 +14,7 @@ from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.exploration import Exploration
-from dshq_widget.learning.opponents import left_out
+from dshq_widget.learning.opponents.slots import left_out
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.runtime.memory import SharedBlock
