@@ -8,6 +8,7 @@ machine code is tagged for the one Python whose numba reads it; one without is f
 """
 
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -102,14 +103,12 @@ def build_modules(root: Path, folder: Path) -> dict[str, str]:
     """Make the learner's modules in `folder`; each file's path, and its place in the wheel. Raises RuntimeError with
     what numba says.
     """
-    script = "from dshq_kernels.play import records; import sys; "
-    script += "open(sys.argv[1], 'wb').write(records.learner_module(sys.argv[2] == 'True'))"
-    environment = {**os.environ, "PYTHONPATH": str(root / "kernels")}
-    for name, relaxed in MODULES.items():
-        command = [sys.executable, "-c", script, str(folder / name), str(relaxed)]
-        done = run(command, env=environment)
-        if done.returncode:
-            raise RuntimeError(f"the learner's WebAssembly module {name} cannot be made:\n{done.stdout[-4000:]}")
+    script = "from dshq_kernels.play.records import learner_module; import json, pathlib, sys\n"
+    script += "for path, relaxed in json.loads(sys.argv[1]): pathlib.Path(path).write_bytes(learner_module(relaxed))"
+    places = json.dumps([(str(folder / name), relaxed) for name, relaxed in MODULES.items()])
+    done = run([sys.executable, "-c", script, places], env={**os.environ, "PYTHONPATH": str(root / "kernels")})
+    if done.returncode:
+        raise RuntimeError(f"the learner's WebAssembly modules cannot be made:\n{done.stdout[-4000:]}")
     return {str(folder / name): f"dshq_kernels/play/{name}" for name in MODULES}
 
 

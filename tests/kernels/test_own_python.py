@@ -30,7 +30,7 @@ def test_what_lies_beside_a_file_is_not_imported(folder: Path):
 
 def test_nor_while_a_module_for_pages_is_made_for_the_first_time(folder: Path):
     with pytest.raises(RuntimeError, match="no_such_module"):
-        wasm._object_files({"module": "no_such_module", "names": []})
+        wasm._object_files({"forward": "no_such_module"})
     assert not (folder / "ran").exists()
 
 

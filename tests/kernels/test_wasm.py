@@ -39,6 +39,17 @@ const { look } = new WebAssembly.Instance(module, { env: { memory } }).exports;
 const at = new Uint8Array(memory.buffer).indexOf(11);
 console.log(JSON.stringify([Number(look(0n)), Number(look(3n)), at]));
 """
+ROOTS = """
+const memory = new WebAssembly.Memory({ initial: 1 });
+const stack = new WebAssembly.Global({ value: "i32", mutable: true }, 32768);
+const table = new WebAssembly.Table({ initial: 1, element: "anyfunc" });
+const module = new WebAssembly.Module(Buffer.from(require("fs").readFileSync(0, "utf8"), "base64"));
+const env = { memory, __stack_pointer: stack, __indirect_function_table: table };
+const { first, second } = new WebAssembly.Instance(module, { env }).exports;
+const number = new Float64Array(memory.buffer, 1024, 1);
+const of = (root) => ((number[0] = 2), root(1024n), number[0]);
+console.log(JSON.stringify([of(first), of(second)]));
+"""
 
 
 @pytest.fixture
@@ -89,7 +100,7 @@ def test_pages_that_ask_at_once_wait_for_one_compiler(own_cache, monkeypatch):
 
     monkeypatch.setattr(wasm, "_object_files", slowly)
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(wasm.compiled_module, "any", ["look"], wasm.DRILL_DATA, k % 2 == 1) for k in range(8)]
+        asked = [pool.submit(wasm.compiled_module, {"look": "any"}, wasm.DRILL_DATA, k % 2 == 1) for k in range(8)]
         assert len({one.result() for one in asked}) == 1
     assert len(begun) == 1
 
@@ -101,10 +112,10 @@ def test_a_newer_numba_is_tried_and_where_its_inside_has_changed_a_sentence_says
 
     def made(change: str) -> subprocess.CompletedProcess:
         bent = f"import numba, sys; numba.__version__ = '0.99.1'; from numba.core import codegen; {change}"
-        run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
+        run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main([]))"
         return subprocess.run(
             [sys.executable, "-c", f"{bent}; {run_it}"],
-            input=json.dumps({"module": "double", "names": ["double"]}),
+            input=json.dumps({"double": "double"}),
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
             capture_output=True,
             text=True,
@@ -118,6 +129,44 @@ def test_a_newer_numba_is_tried_and_where_its_inside_has_changed_a_sentence_says
     assert "with numba 0.99.1 it failed" in other.stderr and "pip install 'numba==0.68.*'" in other.stderr
 
 
+def test_two_processes_make_of_two_modules_what_one_makes(tmp_path):
+    """What both modules call is there once, and what the second process says reaches the caller."""
+    (tmp_path / "common.py").write_text(
+        "from dshq_kernels.simd.vector import compiled\n@compiled\ndef root(x):\n"
+        "    for _ in range(9):\n        x = 0.5 * (x + 2.0 / x)\n    return x\n"
+    )
+    head = "import numpy as np\nfrom numba import carray, cfunc, types\nfrom common import root\n"
+    head += "from dshq_kernels.backends.lanes import pointer\n@cfunc(types.void(types.int64))\n"
+    for name, sign in (("first", "+"), ("second", "-")):
+        body = f"    a = carray(pointer(at), 1, np.float64)\n    a[0] = {sign}root(a[0])\n"
+        (tmp_path / f"{name}.py").write_text(f"{head}def {name}(at):\n{body}")
+
+    def made(processors: int, second: str) -> subprocess.CompletedProcess:
+        run_it = f"import sys; from dshq_kernels.backends import wasm_numba as it; it.processors = lambda: {processors}"
+        return subprocess.run(
+            [sys.executable, "-c", f"{run_it}; sys.exit(it.main([]))"],
+            input=json.dumps({"first": "first", "second": second}),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    one, two = (made(processors, "second") for processors in (1, 2))
+    assert one.returncode == two.returncode == 0, one.stderr + two.stderr
+    names = ["first", "second"]
+    modules = [
+        [linked(base64.b64decode(code), names, wasm.LEARNER_DATA) for code in json.loads(done.stdout)]
+        for done in (one, two)
+    ]
+    assert modules[0] == modules[1]
+    given = base64.b64encode(modules[1][0]).decode()
+    run = subprocess.run([node(), "-e", ROOTS], input=given, capture_output=True, text=True, timeout=60)
+    assert run.stderr == "" and json.loads(run.stdout) == pytest.approx([2**0.5, -(2**0.5)])
+    lost = made(2, "no_such_module")
+    assert lost.returncode == 1 and lost.stdout == "" and "no_such_module" in lost.stderr
+
+
 def test_code_that_webassembly_cannot_run_is_refused_with_the_reason(own_cache, tmp_path, monkeypatch):
     """What the compiler's process says reaches the caller, and what allocates is named."""
     head = "import numpy as np\nfrom numba import carray, cfunc, types\n"
@@ -126,9 +175,9 @@ def test_code_that_webassembly_cannot_run_is_refused_with_the_reason(own_cache, 
     (tmp_path / "growing.py").write_text(f"{head}@cfunc(types.void(types.int64))\ndef grow(n):\n{body}")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(RuntimeError, match="NRT_MemInfo_alloc.*WebAssembly does not have"):
-        wasm.compiled_module("growing", ["grow"], wasm.DRILL_DATA, False)
+        wasm.compiled_module({"grow": "growing"}, wasm.DRILL_DATA, False)
     with pytest.raises(RuntimeError, match="no_such_module"):
-        wasm.compiled_module("no_such_module", ["grow"], wasm.DRILL_DATA, False)
+        wasm.compiled_module({"grow": "no_such_module"}, wasm.DRILL_DATA, False)
 
 
 def test_data_lies_where_it_was_asked_for():

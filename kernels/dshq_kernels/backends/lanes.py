@@ -14,6 +14,10 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import call2
 
 u32 = np.uint32
+ONE = types.void(types.int64)
+"""The type of a C function that takes a record's address."""
+OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
+"""numba's, for such a function."""
 
 
 @intrinsic

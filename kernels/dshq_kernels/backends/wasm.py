@@ -53,17 +53,17 @@ def drill_module(source: str, spec: PlayedSpec, relaxed: bool = False) -> bytes:
     return path.read_bytes()
 
 
-def compiled_module(module: str, names: Sequence[str], data_at: int, relaxed: bool) -> bytes:
-    """C functions `names` of a module of numba's functions, by its dotted name, as a WebAssembly module; made together
-    with the one of the other `relaxed`, which costs a tenth more.
+def compiled_module(functions: Mapping[str, str], data_at: int, relaxed: bool) -> bytes:
+    """C functions of numba (name -> the dotted name of the module that has it) as a WebAssembly module, which exports
+    them in this order; made together with the one of the other `relaxed`, which costs a tenth more.
 
     Raises RuntimeError if it cannot be made here.
     """
-    work = {"module": module, "names": list(names)}
-    paths = [_path([numba.__version__, work, kind], names, data_at) for kind in (False, True)]
+    names = list(functions)
+    paths = [_path([numba.__version__, functions, kind], names, data_at) for kind in (False, True)]
     with _one_at_a_time:  # several pages may ask at once
         if not used(paths[relaxed]):
-            for path, code in zip(paths, _object_files(work), strict=True):
+            for path, code in zip(paths, _object_files(functions), strict=True):
                 write_whole(path, linked(code, names, data_at))
                 prune(path.parent, "dshq_wasm_*.wasm")
     return paths[relaxed].read_bytes()
@@ -81,11 +81,11 @@ def _object_of(source: str, names: Sequence[str], relaxed: bool) -> bytes:
     return machine.emit_object(optimised(source, machine, TRIPLE, names, slp=True))
 
 
-def _object_files(work: Mapping[str, Any]) -> list[bytes]:
-    """What `wasm_numba` makes of `work`, in a process of its own: without and with relaxed SIMD."""
+def _object_files(functions: Mapping[str, str]) -> list[bytes]:
+    """What `wasm_numba` makes of these, in a process of its own: without and with relaxed SIMD."""
     run = subprocess.run(
         own_python("-m", "dshq_kernels.backends.wasm_numba"),
-        input=json.dumps(work).encode(),
+        input=json.dumps(dict(functions)).encode(),
         env=os.environ | QUIET,
         capture_output=True,
         check=False,

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, cfunc
 
-from dshq_kernels.backends.lanes import pointer, record_at
+from dshq_kernels.backends.lanes import ONE, OPTIONS, pointer, record_at
 from dshq_kernels.network import mlp
 from dshq_kernels.network.gradient import learn_scratch
 from dshq_kernels.play.records import OF_NETWORK
 from dshq_kernels.run.exported import *  # noqa: F403  (they are in the same module)
-from dshq_kernels.run.exported import ONE, OPTIONS
 
 i64 = np.int64
 

@@ -50,4 +50,6 @@ def learner_module(relaxed: bool = False) -> bytes:
     built = Path(__file__).with_name("learner_relaxed.wasm" if relaxed else "learner.wasm")
     if built.is_file():
         return built.read_bytes()
-    return compiled_module("dshq_kernels.play.exported", (*RECORDS, *ENTRIES), LEARNER_DATA, relaxed)
+    functions = dict.fromkeys((*RECORDS, *ENTRIES), "dshq_kernels.play.exported")
+    functions |= dict.fromkeys(("learn", *ENTRIES), "dshq_kernels.play.exported_learn")
+    return compiled_module(functions, LEARNER_DATA, relaxed)

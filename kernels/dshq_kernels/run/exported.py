@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import carray, cfunc
-from numba.core import types
 
-from dshq_kernels.backends.lanes import pointer, record_at
+from dshq_kernels.backends.lanes import ONE, OPTIONS, pointer, record_at
 from dshq_kernels.run import draws, elo, minibatches
 from dshq_kernels.run import moments as of_rollout
 from dshq_kernels.run.records import DRAW, RUN_RECORDS
 
 f32, f64, i64, u32, u64 = np.float32, np.float64, np.int64, np.uint32, np.uint64
-ONE = types.void(types.int64)
 PLAN, MOMENTS, ADD_MOMENTS = (RUN_RECORDS[name] for name in ("plan_minibatches", "moments", "add_moments"))
 DIFFERENCE, RATINGS = (RUN_RECORDS[name] for name in ("difference", "ratings"))
-OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 
 
 @cfunc(ONE, **OPTIONS)
