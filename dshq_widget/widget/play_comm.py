@@ -2,7 +2,7 @@
 
 A message is one binary frame: how many parts it has, the length of each (u32, little-endian), then the parts. The first
 is JSON, {"type": "comm_open" | "comm_msg" | "comm_close", "data": what Jupyter's messages carry}; the others are its
-buffers. js/session/socket_model.ts is the page's end.
+buffers. js/session/kernel/socket_model.ts is the page's end.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ export function main({ module, layers, weights, rollouts, fresh }: any) {
   normalizer.fresh = fresh;
   let learned = Float32Array.from(weights);
   return rollouts.map(({ obs, returns, units }: any) => {
-    const samples: any = { obs: kernels.memory.f32(obs), returns: kernels.memory.f32(returns) };
+    const samples: any = { obs: kernels.heap.f32(obs), returns: kernels.heap.f32(returns) };
     const { measures } = normalizer;
     const step = measures ? normalizer.measured : normalizer.learned;
     const before = measures ? learned : normalizer.convert(learned, true);

@@ -30,7 +30,7 @@ export function main({ module, networks }: { module: string; networks: [number[]
     try {
       const { at, ...plan } = makePlan(kernels, layers, "relu", separate, 20);
       const weights = [...untrained(layers, separate, draws)];
-      return { ...plan, numbers: new BigInt64Array(kernels.memory.wasm.buffer, at, plan.rows * 27), weights };
+      return { ...plan, numbers: new BigInt64Array(kernels.heap.wasm.buffer, at, plan.rows * 27), weights };
     } catch (error) {
       return { error: (error as Error).message };
     }

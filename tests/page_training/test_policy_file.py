@@ -13,6 +13,7 @@ import pytest
 import safetensors.numpy
 
 from dshq_widget import drills
+from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.contract import protocol, settings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.policy import checkpoint, ladder
@@ -424,7 +425,7 @@ export const main = ([schema, ...files]: any[]) =>
 
 def test_the_page_takes_the_settings_of_files_of_every_release_and_of_every_drill():
     ball = compile_drill(drills.get("ball")).spec
-    schema = {key: entry for key, entry in shown_settings(ball, "ppo")["schema"].items() if key != "device"}
+    schema = {key: entry for key, entry in shown_settings(ball, PPO)["schema"].items() if key != "device"}
     formats = Path(__file__).parents[1] / "formats"
     kept = [json.loads(path.read_text())["run"]["file"] for path in sorted(formats.rglob("kept.json"))]
     files = [checkpoint.decode(base64.b64decode(content)) for content in kept]

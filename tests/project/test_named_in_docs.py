@@ -20,13 +20,12 @@ from dshq_widget.cli.main import VERBS
 from dshq_widget.contract import protocol, settings
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.drill_widget import DrillWidget
-from tests.harness.documents import DOCUMENTS, ROOT, code_of
+from tests.harness.documents import DOCUMENTS, FOLDERS, ROOT, code_of, files, is_file
 
 CODE = {path: code_of(path) for path in DOCUMENTS}
 SPANS = {span for code in CODE.values() for span in code.spans}
 TYPED = {line.strip() for code in CODE.values() for _, block in code.blocks for line in block.splitlines()} | SPANS
 """Lines of blocks, and spans."""
-FOLDERS = ("dshq_widget", "kernels", "js", "tests", "tools", "benchmarks", "docs", "notebooks", ".github", ".binder")
 READ = {".py", ".ts", ".mjs", ".js", ".wgsl", ".css", ".html", ".yaml", ".yml", ".toml", ".sh", ".json", ""}
 
 OPTIONS = {
@@ -56,25 +55,12 @@ INTERNAL = {"DSHQ_HUB_DEMO"}
 
 
 @cache
-def files() -> dict[str, Path]:
-    """Every file of the project by its path."""
-    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    found += [path for path in ROOT.iterdir() if path.is_file()]
-    return {path.relative_to(ROOT).as_posix(): path for path in found if "__pycache__" not in path.parts}
-
-
-@cache
 def words() -> set[str]:
     """Every word of the code, and of the names of its files."""
     sources = [path for name, path in files().items() if path.suffix in READ and not name.endswith(".lock")]
     sources = [path for path in sources if not {"static", "results", Path(__file__).name} & {*path.parts}]
     found = {word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8", "ignore"))}
     return found | {word for name in files() for word in re.findall(r"\w+", name)}
-
-
-def is_file(name: str) -> bool:
-    """Whether a path, or its end, is one of the project."""
-    return any(f"/{path}".endswith(f"/{name}") or f"/{name.rstrip('/')}/" in f"/{path}" for path in files())
 
 
 @cache

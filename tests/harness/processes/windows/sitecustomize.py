@@ -58,6 +58,8 @@ def take_away() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # filelock says that it takes a file where there is no fcntl
         importlib.import_module("filelock")
+    # of kernel32, which is not here; asked for where two processes want a lock at the same time
+    setattr(sys.modules["filelock._soft"], "open_read_without_oplock_wait", lambda path: os.open(path, os.O_RDONLY))  # noqa: B010
     kept = types.SimpleNamespace(**vars(signal))
     for name in ("subprocess", "psutil", "asyncio.base_subprocess"):
         setattr(sys.modules[name], "signal", kept)  # noqa: B010, no type checker knows that they have one
