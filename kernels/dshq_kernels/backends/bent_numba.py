@@ -85,7 +85,7 @@ def _identity(cls: Any, function: Any) -> Any:
     return self
 
 
-_from_function = bytecode.FunctionIdentity.from_function.__func__  # type: ignore[attr-defined]
+_from_function = bytecode.FunctionIdentity.from_function.__func__
 
 
 def bend(share: int = 0) -> None:
