@@ -17,7 +17,6 @@ import contextlib
 import gc
 import importlib
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -301,8 +300,8 @@ def make() -> None:
 
 
 def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Those that this process may use, as numba counts them."""
+    return int(numba.config.NUMBA_DEFAULT_NUM_THREADS)
 
 
 def main(arguments: Sequence[str]) -> int:
