@@ -14,6 +14,7 @@ from typing import Any
 
 import numba
 from numba.core import bytecode, caching, codegen
+from numba.core.dispatcher import Dispatcher
 
 from dshq_kernels.backends.wasm_target import FEATURES, TRIPLE, machine_for
 
@@ -73,12 +74,13 @@ def with_callees(function: Any, seen: set[Any]) -> Iterator[tuple[Any, str]]:
 
 
 def _identity(cls: Any, function: Any) -> Any:
-    """Who a function is. Even the same one has another number in numba's names in another process; a module's function
-    gets the number of its name, so that what several processes have lowered fits together.
+    """Who a function is. Even the same one has another number in numba's names in another process; a compiled function
+    of a module gets the number of its name, so that what several processes have lowered fits together. A function that
+    Python calls, too (`register_jitable`), may be compiled several times in one process, and keeps its numbers.
     """
     self = _from_function(cls, function)
     found = getattr(self.module, self.func_qualname, None)
-    if getattr(found, "py_func", found) is self.func:
+    if isinstance(found, Dispatcher) and found.py_func is self.func:
         name = f"{self.modname}.{self.func_qualname}"
         self.unique_id = OWN + int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")
         self.unique_name = f"{self.func_qualname}${self.unique_id}"
