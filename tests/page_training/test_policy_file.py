@@ -415,7 +415,7 @@ def test_a_count_beyond_the_pages_numbers():
 
 
 SETTINGS = """
-import { checkSaved } from "./js/session/settings_check";
+import { checkSaved } from "./js/session/settings/settings_check";
 
 export const main = ([schema, ...files]: any[]) =>
   files.map((values) => Object.fromEntries(Object.keys(schema).filter((key) => key in values)
