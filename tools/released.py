@@ -24,7 +24,6 @@ from dshq_widget.classroom.store import Anchor, Outcome, Store
 from dshq_widget.contract import settings
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.contract.version import __version__
-from dshq_widget.env.batch import compiled
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.policy.evaluate import opponent
 from dshq_widget.widget import page_protocol
@@ -94,7 +93,7 @@ def league(folder: Path) -> None:
 
 def kept(folder: Path) -> None:
     """`kept.json`: a run of a page after five updates, with its league, as the browser keeps it; the file in base64."""
-    drill = compiled("ball")
+    drill = rounds.drill_of("ball")
     small = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (4,), "snapshot_every": 2}
     order = {
         "spec": drill.spec.to_json(),
