@@ -7,7 +7,6 @@ Run it once, when the version in dshq_widget/contract/version.py is that of the 
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
@@ -18,16 +17,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dshq_kernels.play.records import learner_module
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.store import Anchor, Outcome, Store
-from dshq_widget.contract import settings
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.contract.version import __version__
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.policy.evaluate import opponent
-from dshq_widget.widget import page_protocol
-from tests.harness.typescript import run
+from tools import released_page
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ROOT / "tests" / "formats"
@@ -91,32 +87,19 @@ def league(folder: Path) -> None:
     (folder / "tokens.json").write_text(json.dumps(tokens, indent=1) + "\n")
 
 
-def kept(folder: Path) -> None:
-    """`kept.json`: a run of a page after five updates, with its league, as the browser keeps it; the file in base64."""
-    drill = rounds.drill_of("ball")
-    small = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (4,), "snapshot_every": 2}
-    order = {
-        "spec": drill.spec.to_json(),
-        "learner": base64.b64encode(learner_module(False)).decode(),
-        "drill": base64.b64encode(drill.wasm(False)).decode(),
-        "values": page_protocol.typed(settings.of_drill(drill.spec).replace(small).to_json()),
-        "file": "",
-        "updates": 5,
-        "scenes": [],
-        "paused": 0,
-    }
-    trained = run('export { default as main } from "./js/tests/harness/page_run";', order)
-    of = {"rules": drill.rules_hash, "drill": drill.name, "version": 5, "file": trained["file"]}
-    record = run('export { default as main } from "./js/features/in_page/tests/kept_record";', of)
-    (folder / "kept.json").write_text(json.dumps({"spec": drill.spec.to_json(), **record}) + "\n")
-
-
 def main() -> None:
     folder = FORMATS / __version__
     if folder.exists():
         raise SystemExit(f"{folder.relative_to(ROOT)} is there already: files of a release stay as they are")
     folder.mkdir()
-    for write in (policy, rules, recordings, league, kept):
+    writers = (
+        policy,
+        rules,
+        recordings,
+        league,
+        released_page.kept,
+    )
+    for write in writers:
         write(folder)
     print(f"wrote {folder.relative_to(ROOT)}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
 

@@ -142,7 +142,7 @@ FEATURES = {
     "page": Feature(
         [
             *("dshq_widget/widget/in_page", "dshq_widget/contract/faces/in_page.py", "js/features/in_page"),
-            *("js/trainer", "js/contract/training.ts", "tools/trainer_tables.py"),
+            *("js/trainer", "js/contract/training.ts", "tools/trainer_tables.py", "tools/released_page.py"),
             *(f"kernels/dshq_kernels/{room}/{name}.py" for room in ("play", "run") for name in ("exported", "records")),
             "kernels/dshq_kernels/play/exported_learn.py",
         ],
@@ -155,6 +155,7 @@ FEATURES = {
             "js/features/page.ts": r"\binPage\b",
             "js/build.mjs": r'"trainer", "worker\.ts"|^    trainer,$|The trainer\'s worker',
             "tools/tables.py": r"\btrainer_ts\b",
+            "tools/released.py": r"\breleased_page\b",
             "tools/compile_ahead.py": r"\blearner_module\b",
             "hatch_build.py": r"static/trainer\.js",
             "tests/cli/test_run_files.py": '"page": ',

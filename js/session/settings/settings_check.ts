@@ -1,7 +1,6 @@
 /** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/setting.py. */
 import { scriptsOf } from "../../contract/opponents";
 import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../../contract/protocol";
-import type { Values } from "../../contract/training";
 
 /**
  * A value as the trait keeps it, tables as `a=1,b=2`, or an Error that says what was wanted: the page's short form of contract/setting.py.
@@ -57,7 +56,7 @@ export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchem
 }
 
 /** The same of a value in a file: tables are objects there, and may name opponents that only a kernel has. */
-export function checkSaved(key: string, value: Values[string], entry: ConfigSchemaEntry): ConfigValue {
+export function checkSaved(key: string, value: ConfigValue | Record<string, number>, entry: ConfigSchemaEntry): ConfigValue {
   const rows = typeof value === "object" && !Array.isArray(value) ? Object.entries(value ?? {}) : null;
   const typed = rows ? rows.map(([name, number]) => `${name}=${number}`).join(",") : (value as ConfigValue);
   const names = typeof typed === "string" ? typed.split(",").map((part) => part.split("=")[0]!.trim()) : [];

@@ -6,8 +6,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { DrillSpec } from "../../../contract/protocol";
 import type { ToTrainer } from "../../../contract/training";
 import { FakeModel } from "../../../tests/harness/fakes";
-import { decode } from "../../../trainer/files/policy_file";
-import { readState } from "../../../trainer/league/league_file";
 import { PageTraining } from "../page_training";
 import { StorageDouble } from "./storage_double";
 
@@ -74,13 +72,6 @@ test.each(pages)("a page goes on from what one of %s has kept", async (_, path) 
   expect(model.get("config").values.hidden_sizes).toEqual([4]);
   expect(model.get("metrics").updates).toBe(5);
   expect(training!.offer, "it is the page's now").toBeNull();
-});
-
-test.each(pages)("its league is read: %s", async (_, path) => {
-  const { state, weights } = await decode(new Uint8Array(Buffer.from(read(path).run.file, "base64")));
-  const found = readState(state, 2, weights.length)!;
-  expect(found.snapshots.length).toBeGreaterThan(0);
-  expect(found.snapshots.at(-1)!.weights).toHaveLength(weights.length);
 });
 
 test.each(pages)("a kernel gets what a page of %s has kept", async (_, path) => {

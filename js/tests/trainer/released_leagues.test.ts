@@ -1,0 +1,16 @@
+/** Leagues in runs that browsers kept for pages of every released version, and for today's: tests/formats. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { decode } from "../../trainer/files/policy_file";
+import { readState } from "../../trainer/league/league_file";
+
+const FORMATS = "tests/formats";
+const releases = readdirSync(FORMATS).filter((name) => /^\d/.test(name));
+
+test.each([".", ...releases])("one of tests/formats/%s is read", async (folder) => {
+  const { run } = JSON.parse(readFileSync(`${FORMATS}/${folder}/kept.json`, "utf-8")) as { run: { file: string } };
+  const { state, weights } = await decode(new Uint8Array(Buffer.from(run.file, "base64")));
+  const found = readState(state, 2, weights.length)!;
+  expect(found.snapshots.length).toBeGreaterThan(0);
+  expect(found.snapshots.at(-1)!.weights).toHaveLength(weights.length);
+});
