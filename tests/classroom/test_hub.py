@@ -176,6 +176,41 @@ def test_a_students_page_cannot_read_what_the_instructor_sees(teacher: tuple[Per
     assert person.ask("GET", PLACE + "teach", **framed)[0] == 403
 
 
+@pytest.mark.parametrize(
+    ("own", "hub_host", "apart"),
+    [
+        ("https://league--service.hub.example/services/league/", "https://hub.example", True),
+        ("https://hub.example/services/league/", "https://hub.example", False),
+        ("http://league--service.hub.example/services/league/", "http://hub.example", False),
+        ("", "", False),
+    ],
+)
+def test_a_login_is_bound_to_a_host_that_is_the_leagues_alone(
+    hub: None, store: Store, monkeypatch: pytest.MonkeyPatch, own: str, hub_host: str, apart: bool
+):
+    monkeypatch.setenv("JUPYTERHUB_PUBLIC_URL", own)
+    monkeypatch.setenv("JUPYTERHUB_HOST", hub_host)
+    with Service(store, prefix=PLACE, with_hub=True) as service:
+        status, headers, _ = Person(service.port).ask("GET", PLACE)
+        assert status == 302 and headers["Location"].startswith(f"{hub_host}/hub/api/oauth2/authorize?")
+        (state,) = headers.get_all("Set-Cookie")
+        assert state.startswith("__Host-service-league-") is apart
+        assert ("Path=/;" in state and "Secure" in state) is apart
+
+
+@pytest.mark.parametrize("said", ["", "https://league--service.hub.example/services/league/"])
+def test_the_address_to_submit_to_is_the_one_that_people_open(
+    hub: None, store: Store, monkeypatch: pytest.MonkeyPatch, said: str
+):
+    """Two proxies, https and then http, are what a cluster has: the innermost one speaks http."""
+    monkeypatch.setenv("JUPYTERHUB_PUBLIC_URL", said)
+    open_round(store)
+    with Service(store, prefix=PLACE, with_hub=True) as service:
+        asked = {"Authorization": "token t-ada", "Host": "hub.example", "X_Forwarded_Proto": "https,http"}
+        status, _, text = Person(service.port).ask("GET", PLACE, **asked)
+        assert status == 200 and f"--to {said or f'https://hub.example{PLACE}'}<" in text
+
+
 def test_others_are_answered_while_the_hub_is_asked(hub: None, store: Store):
     """Each token that nobody knows costs a question; they are free to make."""
     number = open_round(store)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
-from jupyterhub.services.auth import HubOAuthCallbackHandler, HubOAuthenticated
-from tornado import web
+from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler, HubOAuthenticated
+from jupyterhub.utils import get_browser_protocol
+from tornado import httputil, web
 
 from dshq_widget.classroom.store import User
 
@@ -14,6 +18,7 @@ class OfHub(HubOAuthenticated):
     """Mixin for every page: JupyterHub's login and tokens instead of the league's."""
 
     settings: dict[str, Any]
+    request: httputil.HTTPServerRequest
 
     async def prepare(self) -> None:
         """Ask the hub whose request it is, while others are answered, and then whether a form is the page's own."""
@@ -38,10 +43,30 @@ class OfHub(HubOAuthenticated):
         """
         return getattr(self, "_token_authenticated", False)
 
+    def public_url(self) -> str:
+        """The league's address as people type it: what the hub says, or else the outermost of its proxies."""
+        said = os.environ.get("JUPYTERHUB_PUBLIC_URL")
+        return said or f"{get_browser_protocol(self.request)}://{self.request.host}{self.settings['prefix']}"
+
     def check_xsrf_cookie(self) -> None:
         """The hub's own check: its tokens are signed and of one session, so that nobody else can set one."""
         if hasattr(self, "_cached_hub_user"):  # tornado calls it before `prepare`, which calls it again
             super().check_xsrf_cookie()
+
+
+def has_own_host(environ: Mapping[str, str]) -> bool:
+    """Whether the hub has given the league a host of its own, and browsers reach it by https."""
+    own, hub = urlsplit(environ.get("JUPYTERHUB_PUBLIC_URL", "")), urlsplit(environ.get("JUPYTERHUB_HOST", ""))
+    return own.scheme == "https" and bool(hub.hostname) and own.hostname != hub.hostname
+
+
+def keep_cookies() -> None:
+    """Bind the login's cookies to the league's host where it has its own. Every host of a domain can set cookies for
+    all of them, so a student's page could plant its student's login; but none can set one named `__Host-`. On a host
+    that is shared, such cookies would be sent to students' servers, too.
+    """
+    if has_own_host(os.environ):
+        HubOAuth.instance().cookie_host_prefix_enabled = True
 
 
 def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:

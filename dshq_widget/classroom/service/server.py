@@ -61,6 +61,7 @@ def application(
     if with_hub:
         from dshq_widget.classroom.service import hub
 
+        hub.keep_cookies()
         routes = [
             (pattern, hub.of_hub(page) if issubclass(page, Page) else page, how)
             for pattern, page, how in routes
