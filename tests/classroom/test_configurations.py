@@ -51,7 +51,7 @@ CHART = {
 """What Zero to JupyterHub's chart 4 takes, of all that its configuration reference lists what a class may need."""
 CHOSEN = """{"folder": "/srv/hub", "port": 8000, "hub_port": 8081, "proxy_port": 8001, "league_port": 8899,
 "proxy": ["chp"], "passwords": {"ada": "p"}, "token": "t", "cpu": 0.5, "cache": "/cache", "idle_seconds": 60,
-"environment": {}, "arguments": [], "settings": null}"""
+"environment": {}, "arguments": [], "settings": null, "subdomain_host": ""}"""
 
 
 def run(path: Path) -> Config:
@@ -63,9 +63,9 @@ def run(path: Path) -> Config:
 
 @pytest.fixture
 def values() -> dict:
-    """With the profiles that stand there as an example."""
+    """With the profiles and the hosts that stand there as examples."""
     text = (DOCS / "zero-to-jupyterhub" / "values.yaml").read_text()
-    return yaml.safe_load(re.sub(r"(?m)^  # (profileList:|  )", r"  \1", text))
+    return yaml.safe_load(re.sub(r"(?m)^  # (profileList:|config:|  )", r"  \1", text))
 
 
 def unknown(values: dict, known: dict, place: str = "") -> list[str]:
@@ -96,7 +96,8 @@ def test_the_littlest_jupyterhub_keeps_what_it_has():
     assert [service["name"] for service in services] == ["cull-idle", "league"]
     roles = {role["name"]: role["scopes"] for role in c.JupyterHub.load_roles.get_value([])}
     assert roles == {"user": ["self", LEAGUE], "league": ["read:users:groups"]}
-    assert Rules.of({**c.Spawner.environment, "JUPYTERHUB_USER": "ada"}).league.endswith("/services/league")
+    rules = Rules.of({**c.Spawner.environment, "JUPYTERHUB_USER": "ada"})
+    assert rules.league == f"{services[1]['url']}/services/league", "the hub's own address may be another host"
 
 
 def test_jupyterhub_itself_reads_the_littlest(tmp_path: Path):
@@ -117,6 +118,7 @@ def test_jupyterhub_itself_reads_the_littlest(tmp_path: Path):
 def test_the_chart_knows_every_value(values):
     assert unknown(values, CHART) == []
     assert len(values["singleuser"]["profileList"]) == 2
+    assert set(values["hub"]["config"]["JupyterHub"]) == {"subdomain_host", "cookie_host_prefix_enabled"}
     assert unknown({"cull": {"maxage": 1, "every": "x"}, "hubs": {}}, CHART) == [
         "cull.maxage: 1",
         "cull.every: 'x'",
@@ -167,12 +169,20 @@ def test_what_a_server_sends_to_the_league_opens_nothing_else(where: str, values
 
 
 def test_the_leagues_pod(values):
-    documents = yaml.safe_load_all((DOCS / "zero-to-jupyterhub" / "league.yaml").read_text())
-    found = {document["kind"]: document for document in documents}
+    text = (DOCS / "zero-to-jupyterhub" / "league.yaml").read_text()
+    found = {document["kind"]: document for document in yaml.safe_load_all(text)}
     (container,) = found["Deployment"]["spec"]["template"]["spec"]["containers"]
     assert container["command"][:3] == ["dshq", "league", "serve"]
     names = {entry["name"] for entry in container["env"]}
     assert {"JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_API_TOKEN", "JUPYTERHUB_API_URL"} <= names
+    examples = yaml.safe_load("".join(re.findall(r"(?m)^ *# ((?:- |  value:).*\n)", text)))
+    hosts = {entry["name"]: entry["value"] for entry in examples}
+    place = "https://league--service.HUB.EXAMPLE.ORG/services/league/"
+    assert hosts == {
+        "JUPYTERHUB_HOST": values["hub"]["config"]["JupyterHub"]["subdomain_host"],
+        "JUPYTERHUB_PUBLIC_URL": place,
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{place}oauth_callback",
+    }
     port = found["Service"]["spec"]["ports"][0]["port"]
     pytest.importorskip("sqlalchemy")
     from dshq_widget.classroom.service import pages

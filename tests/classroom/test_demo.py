@@ -65,7 +65,7 @@ def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
 
     (server,) = (process for process in processes_of("ada") if "jupyterhub.singleuser" in process.cmdline())
     environment = server.environ()
-    assert environment["CPU_LIMIT"] == "0.5" and environment["DSHQ_LEAGUE_URL"] == f"{hub.url}/services/league"
+    assert environment["CPU_LIMIT"] == "0.5" and environment["DSHQ_LEAGUE_URL"].endswith("/services/league")
     probe = Share("probe", 0.5)
     assert (probe.kind == "quota") == ("dshq-ada" in Path(f"/proc/{server.pid}/cgroup").read_text())
     assert (probe.kind == "quota") == bool(groups_of("ada"))
@@ -74,8 +74,9 @@ def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
     store = Store(f"sqlite:///{hub.folder}/league.db")
     number = store.open_round("Friday", "ball", drill_of("ball").rules_hash, ["random"], 1, True)
     own = environment["DSHQ_LEAGUE_TOKEN"]
-    assert submit("ball:bronze", environment["DSHQ_LEAGUE_URL"], own)["round"] == number
-    assert store.received(number) == {"ada": 1}
+    for address in (environment["DSHQ_LEAGUE_URL"], hub.league):  # from the server itself, and as anybody else
+        assert submit("ball:bronze", address, own)["round"] == number
+    assert store.received(number) == {"ada": 2}
     for other in (f"{hub.url}/hub/api/users", f"{base}/contents"):  # it opens no server, not even its owner's
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask(other, own)
@@ -152,6 +153,12 @@ def test_a_hub_that_hangs_leaves_nothing(proxy: None, tmp_path: Path, monkeypatc
         running.suspend()
     _, alive = psutil.wait_procs(started, SECONDS)
     assert not alive
+
+
+@pytest.mark.parametrize("host", ["hub.localhost", "http://hub.localhost:8000/"])
+def test_a_host_that_is_no_address_is_refused(tmp_path: Path, host: str):
+    with pytest.raises(HubError, match="such as http://hub.localhost:8000, got 'h"):
+        Hub(tmp_path, subdomain_host=host)
 
 
 def test_without_the_proxy_it_says_what_to_do(monkeypatch, tmp_path: Path):

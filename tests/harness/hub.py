@@ -23,10 +23,13 @@ def proxy_or_skip() -> None:
         pytest.skip(str(missing))
 
 
-def ask(url: str, token: str, method: str = "GET", body: dict | None = None) -> Any:
-    """One request with a token; what it answers as JSON, None where it answers nothing. Raises urllib's errors."""
+def ask(url: str, token: str, method: str = "GET", body: dict | None = None, host: str = "") -> Any:
+    """One request with a token, to another `host` at the same address if given; what it answers as JSON, None where it
+    answers nothing. Raises urllib's errors.
+    """
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Authorization": f"token {token}"}, method=method)
+    headers = {"Authorization": f"token {token}"} | ({"Host": host} if host else {})
+    request = urllib.request.Request(url, data, headers, method=method)
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         content = answer.read()
     return json.loads(content) if content else None

@@ -6,9 +6,13 @@ c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # TLJH define
 LEAGUE = "access:services!service=league"
 STATE = "/opt/tljh/state/dshq-league"
 
+# A host for each server, once you have a wildcard certificate: league.md, "What is guarded against".
+# c.JupyterHub.subdomain_host = "https://HUB.EXAMPLE.ORG"
+# c.JupyterHub.cookie_host_prefix_enabled = True
+
 c.Spawner.default_url = "/lab"
 c.Spawner.environment = {
-    "DSHQ_LEAGUE_URL": "http://127.0.0.1/services/league",
+    "DSHQ_LEAGUE_URL": "http://127.0.0.1:8899/services/league",  # the league itself, whatever the hub's address is
     "DSHQ_TRAINING_MINUTES": "30",
 }
 

@@ -8,6 +8,7 @@ import argparse
 import http.client
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -21,6 +22,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -44,7 +46,9 @@ class HubError(RuntimeError):
 class Hub:
     """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, and `hub.passwords` are
     people's, by name. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is
-    how long the culler waits; `settings` is a configuration file of JupyterHub that is read last. Raises HubError.
+    how long the culler waits; `settings` is a configuration file of JupyterHub that is read last. With a
+    `subdomain_host` such as http://hub.localhost:8000 people find the hub there, and each server and the league at a
+    host below it: browsers know names below localhost, not every system does. Raises HubError.
     """
 
     def __init__(
@@ -57,13 +61,16 @@ class Hub:
         environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
         settings: Path | None = None,
+        subdomain_host: str = "",
     ) -> None:
+        if subdomain_host and not re.fullmatch(r"https?://[^/]+", subdomain_host):
+            raise HubError(f"subdomain_host must be an address such as http://hub.localhost:8000, got {subdomain_host!r}")
         self.folder = folder.resolve()
         self.passwords = {name: secrets.token_urlsafe(9) for name in (*STUDENTS, INSTRUCTOR)}
         self._token = secrets.token_hex(16)
         ports = _free_ports(4)
         self.port = port or ports[0]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = subdomain_host or f"http://127.0.0.1:{self.port}"
         self._chosen = {
             "folder": str(self.folder),
             "port": self.port,
@@ -79,6 +86,7 @@ class Hub:
             "environment": dict(environment or {}),
             "arguments": list(arguments),
             "settings": None if settings is None else str(settings.resolve()),
+            "subdomain_host": subdomain_host,
         }
 
     def __enter__(self) -> Hub:
@@ -118,6 +126,18 @@ class Hub:
             if process.is_running():  # each is in a session of its own, and would outlive a hub that hangs
                 process.kill()
 
+    def home_of(self, name: str) -> str:
+        """Address of somebody's server, without a slash at its end."""
+        return f"{self._host(name)}/user/{name}"
+
+    @property
+    def league(self) -> str:
+        """Address of the league, without a slash at its end."""
+        return f"{self._host('league--service')}/services/league"
+
+    def _host(self, label: str) -> str:
+        return self.url.replace("://", f"://{label}.") if self._chosen["subdomain_host"] else self.url
+
     def wait(self) -> None:
         """Wait until the hub ends or Ctrl-C is pressed."""
         self._process.wait()
@@ -125,7 +145,7 @@ class Hub:
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """One call of the hub's REST interface, below /hub/api, as its administrator; raises urllib's errors."""
         request = urllib.request.Request(
-            f"{self.url}/hub/api{path}",
+            f"http://127.0.0.1:{self.port}/hub/api{path}",
             None if body is None else json.dumps(body).encode(),
             {"Authorization": f"token {self._token}"},
             method=method,
@@ -151,8 +171,8 @@ class Hub:
         """Whether the league redirects to the hub's login. It is not followed: a login by LTI answers only forms."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=STOP_SECONDS)
         try:
-            connection.request("GET", "/services/league/")
-            return connection.getresponse().status < 400
+            connection.request("GET", "/services/league/", headers={"Host": urlsplit(self.league).netloc})
+            return "/oauth2/authorize" in connection.getresponse().headers.get("Location", "")
         finally:
             connection.close()
 
@@ -195,17 +215,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make hub", description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="port of the hub (default 8000)")
     parser.add_argument("--cpu", type=float, default=0.5, help="processors per server (default 0.5)")
+    host = "give each server a host of its own below this address, such as http://hub.localhost:8000"
+    parser.add_argument("--subdomain-host", default="", help=host)
     parser.add_argument("--folder", type=Path, help="folder for all files (default: a temporary folder)")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a background job ignores the first one
         signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="dshq-hub-") as temporary:
         try:
-            with Hub(options.folder or Path(temporary), port=options.port, cpu=options.cpu) as hub:
+            folder, port = options.folder or Path(temporary), options.port
+            with Hub(folder, port=port, cpu=options.cpu, subdomain_host=options.subdomain_host) as hub:
                 print(f"JupyterHub with the class league: {hub.url}", flush=True)
                 for name, password in hub.passwords.items():
                     print(f"  {name:6} {password}{'  (the instructor)' if name == INSTRUCTOR else ''}")
-                print(f"League: {hub.url}/services/league/   Press Ctrl-C to stop.", flush=True)
+                print(f"League: {hub.league}/   Press Ctrl-C to stop.", flush=True)
                 hub.wait()
         except KeyboardInterrupt:
             return 0

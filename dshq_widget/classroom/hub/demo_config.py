@@ -25,6 +25,8 @@ def prepare(spawner: Any) -> None:
 
 
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
+c.JupyterHub.subdomain_host = chosen["subdomain_host"]
+c.JupyterHub.cookie_host_prefix_enabled = chosen["subdomain_host"].startswith("https:")  # docs/classroom/league.md
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{chosen['hub_port']}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{chosen['proxy_port']}"
 c.ConfigurableHTTPProxy.command = chosen["proxy"]
@@ -52,7 +54,7 @@ c.Spawner.cpu_limit = chosen["cpu"]
 c.Spawner.mem_limit = "1G"  # reported to the toolkit, but not enforced
 c.Spawner.http_timeout = c.Spawner.start_timeout = 120
 c.Spawner.environment = {
-    "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",
+    "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{chosen['league_port']}/services/league",  # whatever the hub's own address is
     "DSHQ_CACHE_DIR": chosen["cache"],
     "JUPYTER_CONFIG_PATH": f"{folder}/{demo_course.FOLDER}",
     "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]),

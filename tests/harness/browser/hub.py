@@ -2,12 +2,14 @@
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext
 
 from dshq_widget.classroom.hub.demo import Hub
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage
+from tests.harness.hub import ask
 
 SPAWN_SECONDS = 180
 ARGUMENTS = ("--LabApp.expose_app_in_browser=True",)  # the page's own commands, as JupyterLab's tests use them
@@ -19,10 +21,15 @@ class HubServer(LabServer):
     def __init__(self, hub: Hub, name: str):
         super().__init__(hub.folder / "home" / name)
         self.hub, self.name = hub, name
-        self.url = f"{hub.url}/user/{name}"
+        self.url = hub.home_of(name)
         self.work = self.home
         self.runtime = self.home / ".local" / "share" / "jupyter" / "runtime"
         self.token = hub.ask("POST", f"/users/{name}/tokens", {"note": "test"})["token"]
+
+    def request(self, path: str, method: str = "GET") -> Any:
+        """As any server's. It may have a host that browsers know and this system does not, so the proxy is asked."""
+        place = urlsplit(self.url)
+        return ask(f"http://127.0.0.1:{self.hub.port}{place.path}{path}", self.token, method, host=place.netloc)
 
     def log_in(self, context: BrowserContext) -> None:
         """As a person does, in a page that is closed again; the hub starts the server."""
