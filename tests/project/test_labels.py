@@ -28,7 +28,7 @@ ELSEWHERE = {
     "JupyterLab": ("Run All", "File, Save Notebook As, `work/...`", "Save Widget State Automatically"),
     "widgets that are not shown": ("Loading widget...", "Error displaying widget: model not found"),
     "nbgrader": ("Nbgrader", "Assignment List", "Fetch", "Formgrader", "Create assignment", "Submit"),
-    "a JupyterHub": ("Token", "Memory", "400 : Bad Request", "405 : Method Not Allowed"),
+    "a JupyterHub": ("Token", "Services", "Memory", "400 : Bad Request", "405 : Method Not Allowed"),
     "a verdict of `check`": ("Done",),
     "somebody's article": ("Faulty reward functions in the wild",),
 }

@@ -64,7 +64,9 @@ class Hub:
         subdomain_host: str = "",
     ) -> None:
         if subdomain_host and not re.fullmatch(r"https?://[^/]+", subdomain_host):
-            raise HubError(f"subdomain_host must be an address such as http://hub.localhost:8000, got {subdomain_host!r}")
+            raise HubError(
+                f"subdomain_host must be an address such as http://hub.localhost:8000, got {subdomain_host!r}"
+            )
         self.folder = folder.resolve()
         self.passwords = {name: secrets.token_urlsafe(9) for name in (*STUDENTS, INSTRUCTOR)}
         self._token = secrets.token_hex(16)
