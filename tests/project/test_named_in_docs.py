@@ -37,7 +37,8 @@ OPTIONS = {
 }
 """Options of other programs, by whose they are."""
 OTHERS = {
-    "Jupyter": "WidgetRenderer.renderModel display_id jupyter_server_config.py c.JupyterHub.subdomain_host",
+    "Jupyter": "WidgetRenderer.renderModel display_id jupyter_server_config.py c.JupyterHub.subdomain_host "
+    "GenericOAuthenticator manage_groups auth_state_groups_key",
     "Ray": "gcs_server RAY_USE_TLS",
     "databases, proxies and web servers": "pg_dump HTTPS_PROXY vercel.json",
     "other libraries' source": "ff_spo.py ppo_atari.py ppo_continuous_action.py",
