@@ -116,7 +116,8 @@ def test_matches_are_counted_as_those_of_other_policies_are():
 
 
 def test_trained_saved_resumed_and_evaluated(tmp_path):
-    with Trainer("bandit", network=Small, learning_rate=0.01, **{**QUICK, "rollout_length": 100}) as trainer:
+    settings = {**QUICK, "rollout_length": 100, "learning_rate": 0.01, "evaluate_seconds": 3600}
+    with Trainer("bandit", network=Small, **settings) as trainer:
         enough = trainer.train_for(updates=60, stop_when=lambda now: now.get("return_mean", 0) > 45, progress=False)
         assert enough and trainer.metrics["return_mean"] > 40, trainer.metrics
         path = trainer.save(tmp_path / "bot.dshq")
@@ -128,7 +129,7 @@ def test_trained_saved_resumed_and_evaluated(tmp_path):
         kept = checkpoint.load(again.save(tmp_path / "again.dshq")).state
         assert all(np.array_equal(kept[name], saved.state[name]) for name in saved.state)
         again.train_for(updates=2, progress=False)
-    found = evaluation.evaluate(path, network=Small, matches=50)
+    found = evaluation.evaluate(path, network=Small, matches=20)
     assert found["return_mean"] > found["return_mean_random"] + 10
     with pytest.raises(CheckpointError, match="a file may not import a module: give it"):
         evaluation.evaluate(path, matches=1)
@@ -139,7 +140,7 @@ def test_trained_saved_resumed_and_evaluated(tmp_path):
 
 
 def test_two_sides_train_and_meet_other_policies(tmp_path):
-    with Trainer("ball", network=Small, **QUICK) as trainer:
+    with Trainer("ball", network=Small, evaluate_seconds=3600, **QUICK) as trainer:
         assert "pool" not in trainer.config.opponents
         trainer.train_for(updates=2, progress=False)
         path = trainer.save(tmp_path / "bot.dshq")

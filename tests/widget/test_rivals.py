@@ -1,5 +1,7 @@
 """Opponents that are policies: the ladder's, and files that a person names."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,14 @@ def test_drills_without_a_ladder_have_their_scripts():
     assert Rivals(compiled("sumo")).opponents == ("pusher",)
     with pytest.raises(ValueError, match="opponent must be one of 'idle', 'random', 'pusher'"):
         DrillWidget("sumo", opponent="gold")
+
+
+def test_a_network_that_only_stands_in_for_its_policy_is_nobody_to_meet(tmp_path):
+    """A page would play the stand-in, which plays at random."""
+    bronze = checkpoint.load("ball:bronze")
+    path = checkpoint.save(tmp_path / "dream.dshq", dataclasses.replace(bronze, algorithm="dreamer", stands_in=True))
+    with pytest.raises(checkpoint.CheckpointError, match="is more than the network in its file"):
+        Rivals(compiled("ball")).named(path)
 
 
 def test_a_file_joins_under_its_name(tmp_path):
