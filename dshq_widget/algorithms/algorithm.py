@@ -199,7 +199,7 @@ class Algorithm:
     engines: Mapping[str, Engine] = field(default_factory=dict)
     """By the name that `engine=` calls each by."""
     refuses: Mapping[str, str] = field(default_factory=dict)
-    """Feature (a key of `FEATURES`, or an engine's name) -> the sentence with which it is refused. All other features
+    """Feature (a key of `FEATURES`, an engine's name, or `scenes`) -> the sentence with which it is refused. All others
     work.
     """
 

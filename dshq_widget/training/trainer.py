@@ -280,8 +280,11 @@ class Trainer(Readings, Callbacks):
 
     def add_scene(self, state: bytes) -> str:
         """Start a share of the practice games from `state`, a game's state block; its generator and clock are ignored.
-        Returns the scene's key. Raises ValueError for an invalid state, or if there are eight scenes already.
+        Returns the scene's key. Raises ValueError for an invalid state, if there are eight scenes already, or if this
+        run practises none.
         """
+        if why := self.lacks("scenes"):
+            raise ValueError(why)
         with self._change():
             key = self._scenes.add(state)
             self._send_scenes()

@@ -162,6 +162,12 @@ def test_opponents_that_are_policies_are_refused():
         Trainer("ball", network=Small, opponents={"pool": 0.5, "self": 0.5})
 
 
+def test_scenes_are_refused_in_a_sentence():
+    drill = compiled("approach")
+    with Trainer(drill, network=Small) as trainer, pytest.raises(ValueError, match="practises no scenes"):
+        trainer.add_scene(Batch(drill, 1).snapshot([0])[0].astype("<u4").tobytes())
+
+
 class TestShow:
     def show(self, name: str, version: int = 3):
         """A show, what it sent, its slots, and how the page's match begins."""

@@ -28,6 +28,7 @@ REFUSES = {
     "html": f"{WHY} is Python, which a page does not run: leave out --html",
     "joint": f"{WHY} learns in one process: leave out --joint",
     "league": f"{WHY} has no league: leave pool out of --opponents",
+    "scenes": f"{WHY} practises no scenes, only the drill's own starts",
     "ray": f"{WHY} is played on this machine: leave out --engine ray",
 }
 UNREAD = ("device", "joint", "workers", "action_deviation", "validate_every", "snapshot_every", "collapse_guard")
