@@ -105,7 +105,7 @@ def _atari(
     except ImportError as error:
         raise GymError(f'{PREFIX}{gym_id} needs {error.name}: pip install "dshq-widget[atari]"') from error
     gym.register_envs(ale_py)
-    env = gym.make(gym_id, frameskip=1, **options)
+    env = gym.make(gym_id, frameskip=1, obs_type="grayscale", **options)  # colours would be drawn and thrown away
     read = Screens if screens else gym.wrappers.AtariPreprocessing
     env = read(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
     env = named.wrapped(env, wrappers, gym_id)
