@@ -43,6 +43,10 @@ TAIL_BYTES = 16_384
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
 STOP = b'{"type":"STOP"}\n'
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+WAITING = {"OMP_WAIT_POLICY": "passive"}
+"""Threads of torch that wait for one another sleep. Else they spin, and where others use the processors too, nearly all
+of the time goes into that.
+"""
 
 KILLED = -9
 """The status of a child that was killed, where there are signals."""
@@ -438,7 +442,7 @@ def _environment(threads: int) -> dict[str, str]:
     roots = [root for root in _import_roots() if Path(root).name not in ("site-packages", "dist-packages")]
     paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
     counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
-    return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
+    return {**WAITING, **os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
 
 
 def _describe(role: str, status: int, tail: str) -> str:

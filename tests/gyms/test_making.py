@@ -1,12 +1,14 @@
 """How environments are made and what they start from: the settings of Atari games, repeated actions, recipes."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
 
 from dshq_kernels.play.loops import STATS
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
+from dshq_widget.algorithms.ppo import processes
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.contract.settings import TrainConfig
@@ -18,6 +20,7 @@ from dshq_widget.gyms.show import Show
 from dshq_widget.gyms.wrappers import FireOnReset, waits_for_fire
 from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime import supervisor
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.shown_settings import shown_settings
@@ -113,6 +116,26 @@ def test_an_environment_has_the_settings_of_its_family(gym_id, pictures, wanted)
     found = suggested(gym_id, pictures)
     assert {key: found[key] for key in wanted} == wanted
     TrainConfig.from_values(found)
+
+
+@pytest.mark.parametrize(("pictures", "threads"), [((), 1), (((4, 10, 10),), 1), (((4, 84, 84),), 2)])
+def test_a_small_network_learns_with_one_thread(monkeypatch, pictures, threads):
+    """More of them wait for one another at every layer, beside other work nearly all of the time."""
+    plain = described("gym:CartPole-v1").spec
+    game = Environment(
+        dataclasses.replace(plain, environment=dataclasses.replace(plain.environment, pictures=pictures))
+    )
+    monkeypatch.setattr(processes.Machine, "this", lambda gentle: types.SimpleNamespace(size=2))
+    monkeypatch.setattr(processes, "OneProcess", lambda *given, **named: given[-1])
+    config = TrainConfig.from_values({"device": "cpu"})
+    assert processes.start_processes(game, config, None, {}, print, print) == threads
+
+
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert supervisor._environment(2)["OMP_WAIT_POLICY"] == "passive"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert supervisor._environment(2)["OMP_WAIT_POLICY"] == "active"
 
 
 @pytest.mark.peers

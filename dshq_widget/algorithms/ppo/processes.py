@@ -19,6 +19,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import DEVICES, check_device
 from dshq_widget.learning.opponents.slots import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.learning.worker import CAPACITY, chunk_fields, tiles_among
+from dshq_widget.policy import convolutions
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.machine import Machine
 from dshq_widget.runtime.memory import SharedBlock
@@ -265,7 +266,8 @@ def start_processes(
     need_torch(f"training on {drill.name}")
     machine = Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
-    threads = processors if drill.spec.pictures_read else 1  # more threads slow a small network down
+    large = any(not convolutions.is_small(pixels) for pixels in drill.spec.pictures_read)
+    threads = processors if large else 1  # more threads slow a small network down
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
     return OneProcess(GYM_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit, threads, **stuck)
