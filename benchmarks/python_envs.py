@@ -87,15 +87,10 @@ def theirs(name: str, seconds: float, seed: int) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     env = make_vec_env(name, n_envs=GAMES, seed=seed)
-    given: dict[str, Any] = {
-        "n_steps": STEPS,
-        "batch_size": MINIBATCH,
-        "n_epochs": EPOCHS,
-        "ent_coef": ENTROPY,
-        "seed": seed,
-    }
+    given: dict[str, Any] = {"n_steps": STEPS, "batch_size": MINIBATCH, "n_epochs": EPOCHS, "ent_coef": ENTROPY}
+    given |= {"learning_rate": RATE, "seed": seed, "device": "cpu"}
     clock = Clock()
-    PPO("MlpPolicy", env, learning_rate=RATE, device="cpu", verbose=0, **given).learn(FOREVER, callback=clock)
+    PPO("MlpPolicy", env, **given).learn(FOREVER, callback=clock)
     return clock.found
 
 
