@@ -41,7 +41,7 @@ OTHERS = {
     "GenericOAuthenticator manage_groups auth_state_groups_key",
     "Ray": "gcs_server RAY_USE_TLS",
     "databases, proxies and web servers": "pg_dump HTTPS_PROXY vercel.json",
-    "other libraries' source": "ff_spo.py ppo_atari.py ppo_continuous_action.py",
+    "other libraries' source": "benchmark.md ff_spo.py img/learning_curves.gif ppo_atari.py ppo_continuous_action.py",
     "the reader's files": "slider.py numpy.py run.yaml D/run.yaml lesson.ipynb",
     "VS Code": "notebook.experimental.enableCsp",
 }
