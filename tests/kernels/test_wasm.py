@@ -132,13 +132,14 @@ def test_a_newer_numba_is_tried_and_where_its_inside_has_changed_a_sentence_says
 def test_two_processes_make_of_two_modules_what_one_makes(tmp_path):
     """What both modules call is there once, and what the second process says reaches the caller."""
     (tmp_path / "common.py").write_text(
-        "from dshq_kernels.simd.vector import compiled\n@compiled\ndef root(x):\n"
-        "    for _ in range(9):\n        x = 0.5 * (x + 2.0 / x)\n    return x\n"
+        "from numba.extending import register_jitable\nfrom dshq_kernels.simd.vector import compiled\n"
+        '@register_jitable(error_model="numpy")\ndef times(x, n):\n    return x * n\n'  # compiled twice
+        "@compiled\ndef root(x):\n    for _ in range(9):\n        x = times(x + 2.0 / x, 0.5)\n    return x\n"
     )
-    head = "import numpy as np\nfrom numba import carray, cfunc, types\nfrom common import root\n"
+    head = "import numpy as np\nfrom numba import carray, cfunc, types\nfrom common import root, times\n"
     head += "from dshq_kernels.backends.lanes import pointer\n@cfunc(types.void(types.int64))\n"
     for name, sign in (("first", "+"), ("second", "-")):
-        body = f"    a = carray(pointer(at), 1, np.float64)\n    a[0] = {sign}root(a[0])\n"
+        body = f"    a = carray(pointer(at), 1, np.float64)\n    a[0] = times(root(a[0]), {sign}1.0)\n"
         (tmp_path / f"{name}.py").write_text(f"{head}def {name}(at):\n{body}")
 
     def made(processors: int, second: str) -> subprocess.CompletedProcess:
