@@ -10,6 +10,7 @@ import pytest
 from dshq_widget import Trainer
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
+from dshq_widget.widget.in_page import parts
 from dshq_widget.widget.in_page import run as in_page
 from tests.harness.browser.recorded_widget import until
 
@@ -265,3 +266,17 @@ def test_a_run_that_goes_on_may_be_told_to_end_when_it_is_solved(page):
     page.learned(7, solved=1)
     page.stops()
     assert page.widget.status_text == "solved at version 7" and page.orders("UNTIL_SOLVED") == []
+
+
+def test_an_exported_page_that_cannot_train_is_told_of(make, monkeypatch, caplog):
+    """Also where there is no page yet: `dshq export` says it."""
+
+    def broken(relaxed):
+        raise RuntimeError("this llvmlite cannot write WebAssembly")
+
+    parts.shared.cache_clear()
+    monkeypatch.setattr(parts, "_learner", broken)
+    monkeypatch.setattr(parts, "code", bytes)
+    assert make("bandit").page_trainer() is None
+    said = "bandit: the exported page cannot train: this llvmlite cannot write WebAssembly"
+    assert said in [record.getMessage() for record in caplog.records]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.fence import sentence
+
+log = logging.getLogger("dshq_widget")
 
 CODE = Path(__file__).parents[2] / "static" / "trainer.js"
 
@@ -54,7 +57,8 @@ def for_export(trainer: Trainer, needed: bool, warn: Callable[[str], None]) -> d
     except RuntimeError as error:
         if needed:
             raise
-        warn(f"the exported page cannot train: {error}")
+        warn(said := f"the exported page cannot train: {error}")
+        log.warning("%s: %s", trainer.drill.name, said)  # a page that would show it may not be there
         return None
 
 
