@@ -90,7 +90,7 @@ def test_interrupts_lose_nobody_and_the_end_takes_everyone_along(end, mode):
 def test_a_notebooks_interrupt_restart_and_shutdown(restarts):
     settings = ", ".join(f"{key}={value}" for key, value in SMALL.items())
     start = f"from dshq_widget import Trainer; t = Trainer('cartpole', gentle=True, {settings}); t.start()"
-    going = "before = t.version; t.wait(updates=t.metrics.get('updates', 0) + 5, progress=False); t.version > before"
+    going = "before = t.version; t.wait(updates=before + 5, progress=False); t.version > before"
     before, family = named_blocks(), Family()
     manager = KernelManager()
     manager.start_kernel(cwd=ROOT, env=family.environment)
