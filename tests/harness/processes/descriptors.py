@@ -6,8 +6,14 @@ import stat
 from collections import Counter
 
 
+KERNELS = {os.stat(folder).st_dev for folder in ("/proc", "/sys") if os.path.isdir(folder)}
+"""Devices of files that the kernel makes up."""
+
+
 def open_files() -> Counter:
-    """How many descriptors are of which regular file, (device, inode); shared memory without a name is one."""
+    """How many descriptors are of which regular file, (device, inode); shared memory without a name is one. Those of
+    /proc and /sys are left out: other threads of the process look there for a moment.
+    """
     gc.collect()  # an exception and its frames refer to one another
     files = Counter()
     for number in os.listdir("/proc/self/fd"):
@@ -15,7 +21,7 @@ def open_files() -> Counter:
             state = os.fstat(int(number))
         except OSError:  # that of the listing
             continue
-        if stat.S_ISREG(state.st_mode):
+        if stat.S_ISREG(state.st_mode) and state.st_dev not in KERNELS:
             files[state.st_dev, state.st_ino] += 1
     return files
 
