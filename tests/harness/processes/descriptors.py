@@ -5,7 +5,6 @@ import os
 import stat
 from collections import Counter
 
-
 KERNELS = {os.stat(folder).st_dev for folder in ("/proc", "/sys") if os.path.isdir(folder)}
 """Devices of files that the kernel makes up."""
 
