@@ -22,6 +22,8 @@ from tools import install
 HEAD = """\
 # Versions that the Makefile installs, so that this checkout stays as it was tested. Written by `make constraints`.
 """
+HELD_TO = ("fit",)
+"""Extras of other verbs that are held to these versions, too: one of them took an older package than the others."""
 LIST = """
 import importlib.metadata, json, sys
 from packaging.specifiers import SpecifierSet
@@ -38,7 +40,7 @@ def newest(folder: Path) -> dict[str, str]:
     python = folder / "bin" / "python"
     install.torch_wheel(python, folder / "wheels")
     install.torch(python, folder / "wheels", None)
-    everything = [*install.requirements(install.EXTRAS), *install.ALSO, install.TORCH]
+    everything = [*install.requirements((*install.EXTRAS, *HELD_TO)), *install.ALSO, install.TORCH]
     limits = folder / "limits.txt"
     limits.touch()
     project = tomllib.loads((install.ROOT / "pyproject.toml").read_text())["project"]
