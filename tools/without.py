@@ -144,7 +144,7 @@ FEATURES = {
             *("dshq_widget/widget/in_page", "dshq_widget/contract/faces/in_page.py", "js/features/in_page"),
             *("js/trainer", "js/contract/training.ts", "tools/trainer_tables.py", "tools/released_page.py"),
             *(f"kernels/dshq_kernels/{room}/{name}.py" for room in ("play", "run") for name in ("exported", "records")),
-            "kernels/dshq_kernels/play/exported_learn.py",
+            *(f"kernels/dshq_kernels/play/{name}.py" for name in ("exported_learn", "plans")),
         ],
         {
             "dshq_widget/widget/parts.py": r"\bInPage\b",
