@@ -22,7 +22,6 @@ import numpy as np
 
 from benchmarks.machine import write
 from benchmarks.running import parser_of
-from dshq_widget.algorithms.ppo.cluster.player import packed
 from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.contract.settings import TrainConfig, of_drill
@@ -74,9 +73,8 @@ class LateGames(OwnGames):
         found = super().next(self, config, version)
         found.lag = found.age = len(self._kept) - 1 if self._corrected else 0
         if self._half:
-            obs = packed(found.samples.obs)
-            assert obs.dtype == np.float16
-            found.samples = dataclasses.replace(found.samples, obs=obs.astype(np.float32))
+            halves = found.samples.obs.astype(np.float16)
+            found.samples = dataclasses.replace(found.samples, obs=halves.astype(np.float32))
         return found
 
     def blob(self) -> np.ndarray:
