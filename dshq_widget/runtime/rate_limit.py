@@ -16,16 +16,11 @@ class RateLimit:
     @property
     def wait(self) -> float:
         """Seconds until nothing is owed: how long who has spent has to wait. 0 while something is free."""
-        self._fill()
-        return max(0.0, -self._free / self._rate)
+        return self.spend(0.0)
 
     def spend(self, units: float = 1.0) -> float:
         """Takes so many units, be they free or not, and returns `wait`."""
-        self._fill()
-        self._free -= units
-        return max(0.0, -self._free / self._rate)
-
-    def _fill(self) -> None:
         now = self._clock()
-        self._free = min(self._burst, self._free + self._rate * (now - self._looked))
+        self._free = min(self._burst, self._free + self._rate * (now - self._looked)) - units
         self._looked = now
+        return max(0.0, -self._free / self._rate)

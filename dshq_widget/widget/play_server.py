@@ -54,6 +54,12 @@ policy file of 64 MB takes six seconds. A page that sends more waits, and the ot
 """
 OPENED_A_SECOND, OPEN_SECONDS = 8.0, 5.0
 """Pages that are opened in the long run, three times as many at once, and how long one waits for its turn."""
+WHY = {
+    403: "This address needs its token: open the one that was printed when the match was served.\n",
+    429: "Pages of this match are opened too often: wait some seconds.\n",
+    503: f"{MOST_PAGES} pages show this match already: close one.\n",
+}
+"""What a request that is refused is told, by its status."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "
@@ -219,15 +225,7 @@ class _Guarded(RequestHandler):
 
     def write_error(self, status_code: int, **_: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(
-            "This address needs its token: open the one that was printed when the match was served.\n"
-            if status_code == 403
-            else f"{MOST_PAGES} pages show this match already: close one.\n"
-            if status_code == 503
-            else "Pages of this match are opened too often: wait some seconds.\n"
-            if status_code == 429
-            else f"{status_code}: there is nothing here.\n"
-        )
+        self.finish(WHY.get(status_code, f"{status_code}: there is nothing here.\n"))
 
 
 class _File(_Guarded):

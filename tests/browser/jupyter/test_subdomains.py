@@ -290,23 +290,23 @@ def test_no_cookie_of_a_student_logs_the_instructor_in_as_the_student(apart: Cla
     student.close()
 
 
-def test_by_http_a_student_can_plant_a_login(in_the_clear: Class):
-    """Browsers take cookies of one host alone by https only."""
-    student, prof = in_the_clear.logged_in(STUDENT), in_the_clear.logged_in(INSTRUCTOR)
-    page = in_the_clear.hostile_page(prof, *in_the_clear.planted(student))
-    page.goto(f"{in_the_clear.hub.league}/student")
-    assert in_the_clear.shown_to(page) == STUDENT
+def plants_a_login(there: Class) -> None:
+    """The instructor who opens the student's page is the student at the league."""
+    student, prof = there.logged_in(STUDENT), there.logged_in(INSTRUCTOR)
+    page = there.hostile_page(prof, *there.planted(student))
+    page.goto(f"{there.hub.league}/student")
+    assert there.shown_to(page) == STUDENT
     prof.close()
     student.close()
+
+
+def test_by_http_a_student_can_plant_a_login(in_the_clear: Class):
+    """Browsers take cookies of one host alone by https only."""
+    plants_a_login(in_the_clear)
 
 
 def test_so_one_can_on_one_host(together: Class):
-    student, prof = together.logged_in(STUDENT), together.logged_in(INSTRUCTOR)
-    page = together.hostile_page(prof, *together.planted(student))
-    page.goto(f"{together.hub.league}/student")
-    assert together.shown_to(page) == STUDENT
-    prof.close()
-    student.close()
+    plants_a_login(together)
 
 
 def test_on_one_host_a_worker_stands_in_for_the_league(together: Class):
