@@ -10,8 +10,9 @@ curve, and the mean return of the last 100 episodes of training. SUITE is one of
 - `minigrid`: five of MiniGrid's, each for the steps of RL Baselines3 Zoo's agent, seeds 0, 1, 2;
 - `minatar`: MinAtar's five games with sticky actions and all six actions, as its authors play them, a million frames.
 
-`--only`, `--seeds`, `--steps`, `--minutes` and `--at-once` change that; `--draw FILE PICTURE` draws the curves of such
-a result (matplotlib, the extra `plots`). The packages are those of `make test-peers`.
+`--only`, `--seeds`, `--steps`, `--minutes` and `--at-once` change that. `--read FOLDER` plays nothing and takes runs
+from what `dshq train gym:ID --log-dir FOLDER` wrote, for runs that take hours and may be continued. `--draw FILE
+PICTURE` draws the curves of such a result (matplotlib, the extra `plots`). The packages are those of `make test-peers`.
 Targets (stated before measuring): each robot's mean over three seeds within CleanRL's mean and deviation or above;
 every classic one solved by two of three seeds; at equal steps Pong within 5 points of CleanRL's curve; MiniGrid's
 within 0.05 of the Zoo's; MinAtar's above the better of its authors' two learners at equal frames.
@@ -19,6 +20,7 @@ within 0.05 of the Zoo's; MinAtar's above the better of its authors' two learner
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import statistics
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from benchmarks.machine import version_of, write
 from benchmarks.running import parser_of
@@ -104,11 +107,22 @@ PUBLISHED: dict[str, tuple[float, float, str]] = {
 """Mean and deviation at the end, over seeds (the Zoo's: over episodes), and where they stand. One step of an Atari game
 is four frames."""
 MINATAR_STEPS = [0.1e6, 0.25e6, 0.5e6, 0.75e6, 1e6, 1.5e6, 2e6, 3e6, 4e6, 4.95e6]
+PONG_STEPS = [0, 0.25e6, 0.5e6, 0.75e6, 1e6, 1.25e6, 1.5e6, 1.75e6, 2e6, 2.25e6, 2.5e6, 3e6, 4e6, 6e6, 8e6, 10e6]
+BANDS: dict[str, dict[str, tuple[list[float], list[float], list[float]]]] = {
+    "PongNoFrameskip-v4": {
+        "CleanRL": (
+            PONG_STEPS,
+            [-20.8, -20.6, -19.9, -18.3, -13.9, -9.2, -0.7, 4.6, 8.4, 11.8, 13.2, 14.6, 17.7, 18.5, 19.8, 20.3],
+            [-20.4, -20.3, -18.8, -9.0, -1.9, 3.0, 10.0, 13.9, 16.7, 17.9, 19.0, 19.5, 20.3, 20.7, 20.8, 20.9],
+        ),
+    },
+}
+"""Agent steps and the two edges of the band around a published curve, where it has one: CleanRL's is of three seeds."""
 CURVES: dict[str, dict[str, tuple[list[float], list[float]]]] = {
     "PongNoFrameskip-v4": {
         "CleanRL": (
-            [0, 0.25e6, 0.5e6, 0.75e6, 1e6, 1.25e6, 1.5e6, 1.75e6, 2e6, 3e6, 4e6, 6e6, 8e6, 10e6],
-            [-20.6, -20.5, -19.5, -15, -9, -3.5, 4, 9, 12.5, 17.2, 19.2, 19.7, 20.3, 20.6],
+            PONG_STEPS,
+            [-20.6, -20.4, -19.5, -14.9, -8.9, -3.4, 5.0, 9.6, 12.7, 14.9, 16.1, 17.1, 19.1, 19.6, 20.3, 20.6],
         ),
     },
     "BreakoutNoFrameskip-v4": {
@@ -138,11 +152,11 @@ CURVES: dict[str, dict[str, tuple[list[float], list[float]]]] = {
         "AC(0.8)": (MINATAR_STEPS, [7.5, 15.2, 26.8, 35.9, 51.6, 84.1, 106.2, 141.6, 167.4, 184.7]),
     },
 }
-"""Agent steps and returns of published curves. CleanRL's were read by eye from docs/rl-algorithms/ppo/ID.png at the
-same commit, to about 1 of Pong's points and 10 of Breakout's. MinAtar's, of its authors' two best learners, 30 seeds
-each (Young and Tian, 2019), were read from the pixels of img/learning_curves.gif of its repository, commit 4241f24, to
-about a hundredth of the highest return; below 1 the lines lie on one another. Seaquest was easier to lose then, as its
-README says."""
+"""Agent steps and returns of published curves. CleanRL's are docs/rl-algorithms/ppo/ID.png at the same commit: Pong's
+with its band were read from the pixels, to about a tenth of a point, Breakout's by eye, to about 10. MinAtar's, of its
+authors' two best learners, 30 seeds each (Young and Tian, 2019), were read from the pixels of img/learning_curves.gif
+of its repository, commit 4241f24, to about a hundredth of the highest return; below 1 the lines lie on one another.
+Seaquest was easier to lose then, as its README says."""
 
 
 def published_at(name: str, steps: float) -> dict[str, float]:
@@ -152,6 +166,19 @@ def published_at(name: str, steps: float) -> dict[str, float]:
         for who, (places, returns) in CURVES.get(name, {}).items()
         if places[0] <= steps <= places[-1]
     }
+
+
+def band_at(name: str, steps: float) -> dict[str, tuple[float, float]]:
+    """Edges of the published bands after so many steps; by who learned."""
+    return {
+        who: (float(np.interp(steps, places, low)), float(np.interp(steps, places, high)))
+        for who, (places, low, high) in BANDS.get(name, {}).items()
+        if places[0] <= steps <= places[-1]
+    }
+
+
+KEYS = ("agent_steps", "seconds", "return_mean", "evaluated_return", "approx_kl", "explained_variance")
+"""Metrics of a curve's points."""
 
 
 def train(suite: Suite, name: str, seed: int) -> dict[str, Any]:
@@ -168,20 +195,44 @@ def train(suite: Suite, name: str, seed: int) -> dict[str, Any]:
         )
         if trainer.error:
             raise RuntimeError(trainer.error)
-        keys = ("agent_steps", "seconds", "return_mean", "evaluated_return", "approx_kl", "explained_variance")
-        found = trainer.metrics
-        return {
-            "environment": name,
-            "seed": seed,
-            "settings": trainer.config.to_json(),
-            "target": trainer.drill.spec.target if target is None else target,
-            "return": found.get("evaluated_return"),
-            "agent_steps": found["agent_steps"],
-            "seconds": found["seconds"],
-            "agent_steps_per_second": found["agent_steps"] / found["seconds"],
-            "published_at_these_steps": published_at(name, found["agent_steps"]),
-            "curve": [{key: row[key] for key in keys if key in row} for row in thinned(trainer.history)],
-        }
+        goal = trainer.drill.spec.target if target is None else target
+        return row_of(name, trainer.config.to_json(), goal, trainer.history, trainer.metrics)
+
+
+def row_of(
+    name: str,
+    settings: Mapping[str, Any],
+    target: float | None,
+    history: Sequence[Mapping[str, Any]],
+    last: Mapping[str, Any],
+) -> dict[str, Any]:
+    """One run as the result has it, of its metrics."""
+    steps, seconds = last["agent_steps"], last["seconds"]
+    return {
+        "environment": name,
+        "seed": settings["seed"],
+        "settings": settings,
+        "target": target,
+        "return": last.get("evaluated_return"),
+        "agent_steps": steps,
+        "seconds": seconds,
+        "agent_steps_per_second": steps / seconds,
+        "published_at_these_steps": published_at(name, steps),
+        "published_band_at_these_steps": band_at(name, steps),
+        "curve": [{key: row[key] for key in KEYS if key in row} for row in thinned(history)],
+    }
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The run that `dshq train gym:ID --log-dir FOLDER` made, which may have been continued."""
+    ran = yaml.safe_load((folder / "run.yaml").read_text(encoding="utf-8"))
+    with (folder / "metrics.csv").open(encoding="utf-8") as file:
+        rows = [
+            {column.rpartition("/")[2]: float(value) for column, value in row.items() if value}
+            for row in csv.DictReader(file)
+        ]
+    name = ran["run"]["drill"].removeprefix("gym:")
+    return row_of(name, ran["training_core"], None, rows, rows[-1])
 
 
 def thinned(rows: Sequence[Mapping[str, Any]], most: int = 200) -> list[Mapping[str, Any]]:
@@ -235,6 +286,9 @@ def draw(rows: Sequence[Mapping[str, Any]], path: str) -> None:
         last = max(row["agent_steps"] for row in rows if row["environment"] == name)
         for who, color in zip(CURVES.get(name, {}), ("#c8553d", "#2f8f6b"), strict=False):
             points = [(step, published_at(name, step).get(who)) for step in np.linspace(0, last, 60)]
+            edges = [(step, *band_at(name, step)[who]) for step in np.linspace(0, last, 60) if band_at(name, step)]
+            if edges:
+                field.fill_between(*zip(*edges, strict=True), color=color, alpha=0.12, lw=0)
             field.plot(*zip(*points, strict=True), color=color, ls="--", lw=1, label=who)
         if name in PUBLISHED and name not in CURVES:
             mean, deviation, where = PUBLISHED[name]
@@ -252,10 +306,19 @@ def draw(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     pyplot.close(figure)
 
 
+def keep(suite: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the result of these runs."""
+    versions = {package: version_of(package) for package in PACKAGES}
+    write(f"gym_{suite}", {"packages": versions, "summary": summary(rows), "rows": rows})
+
+
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--draw", nargs=2, metavar=("FILE", "PICTURE"), help="measure nothing, draw this result")
+    parser.add_argument(
+        "--read", nargs="*", type=Path, metavar="FOLDER", help="play nothing, read these runs' --log-dir"
+    )
     parser.add_argument("--only", nargs="*", help="ids instead of the suite's")
     parser.add_argument("--seeds", type=int, nargs="*")
     parser.add_argument("--steps", type=int, help="agent steps of a run")
@@ -264,6 +327,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.draw:
         draw(json.loads(Path(given.draw[0]).read_text())["rows"], given.draw[1])
+        return
+    if given.read:
+        keep(given.suite, [read_run(folder) for folder in given.read])
         return
     changed = {"names": given.only, "seeds": given.seeds, "steps": given.steps, "minutes": given.minutes}
     changed |= {"at_once": given.at_once}
@@ -277,9 +343,7 @@ def main() -> None:
         with lock:
             rows.append(row)
             rows.sort(key=lambda row: (suite.names.index(row["environment"]), row["seed"]))
-            versions = {package: version_of(package) for package in PACKAGES}
-            result = {"packages": versions, "summary": summary(rows), "rows": rows}
-            write(f"gym_{given.suite}", result)
+            keep(given.suite, rows)
             shown = "no hundred episodes" if row["return"] is None else f"{row['return']:,.2f}"
             print(
                 f"{name:26} seed {seed}: {shown} after {row['agent_steps']:,} steps in {row['seconds'] / 60:.1f} "
