@@ -192,6 +192,7 @@ class TestRolloutProcesses:
         pid = three._control.processes.learner.pid
         os.kill(pid, signal.SIGSTOP)
         try:
+            until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, "a learner that stands still")
             for _ in range(100):
                 newest = three.latest_policy()
                 Policy(newest.layers, newest.activation, newest.weights).act(np.zeros(newest.layers[0], np.float32))
