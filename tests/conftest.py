@@ -49,6 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     # Threads of torch and of numpy wait for work by turning round and round, ten times as long as these tests work.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Triton asks for this when it is first imported, and parts of torch import it before its tests are read.
+    if shutil.which("nvidia-smi") is None:
+        os.environ.setdefault("TRITON_INTERPRET", "1")
     go_easy("not slow" in config.option.markexpr or config.option.quick)
     costs.register(config)
 
