@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from dshq_widget.classroom import block_player, rounds, standings, verify_replay
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
+from dshq_widget.classroom.service.server import MAX_FORM_BYTES
 from dshq_widget.classroom.service.upload_checks import (
     MAX_FLOATS,
     MAX_UPLOAD_BYTES,
@@ -336,6 +338,39 @@ def test_one_upload_of_an_account_at_a_time(store):
         half.send(b"x" * 4900)
         assert half.getresponse().status == 422 and status() == 200
         half.close()
+
+
+def asked_to_send(service: Service, path: str, nbytes: int, **headers: str) -> bytes:
+    """What is answered to a form of that size of which nothing has come yet."""
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {nbytes}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    with socket.create_connection(("127.0.0.1", service.port), 300) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        return connection.recv(1 << 12)
+
+
+def test_forms_of_strangers_fill_no_memory(store, monkeypatch):
+    """All connections may hold a form each, and nobody is asked who they are before it is there."""
+    monkeypatch.setattr("dshq_widget.classroom.service.server.BODY_SECONDS", 5.0)  # a form that is waited for ends so
+    with Service(store) as service:
+        for path in ("/login", "/logout", "/student", "/teach/open", "/nowhere"):
+            assert asked_to_send(service, path, MAX_FORM_BYTES + 1).startswith(b"HTTP/1.1 400"), path
+        student = {"Authorization": f"token {store.issue_token('ada')}"}
+        for headers in ({}, student):
+            assert asked_to_send(service, "/teach/students", 1000, **headers).startswith(b"HTTP/1.1 403")
+
+
+def test_the_form_of_a_large_class_is_read_for_an_instructor(store):
+    teacher = store.issue_token("prof", instructor=True)
+    names = [f"student with the rather long name {k}" for k in range(2000)]
+    with Service(store) as service:
+        person = Person(service.port).log_in(teacher)
+        assert person.fill_in("/teach/students", "/teach", names="\n".join(names))[0] == 200
+        assert sorted(names) == store.names()
+        form = {"Content_Type": "multipart/form-data; boundary=x"}
+        assert person.ask("POST", "/teach/students", b"--x\r\n", **form)[0] == 422
+        assert person.ask("POST", "/teach/students", b"names=mallory")[0] == 403
+    assert "mallory" not in store.names()
 
 
 def round_of_equals(store: Store) -> tuple[int, bytes]:

@@ -25,6 +25,8 @@ HERE = Path(__file__).parent
 BUNDLE = HERE.parents[1] / "static"
 MOST_NAMES = 2000
 """Largest number of accounts created at once."""
+MAX_NAMES_BYTES = 1024 * 1024
+"""Of the form that has them."""
 LONGEST_LENGTH = 18
 """Digits of a Content-Length that is read: Python refuses to read thousands."""
 LOCAL = re.compile(r"/(?:[!#-.0-\[\]-~][!#-\[\]-~]*)?")
@@ -33,6 +35,18 @@ that would make the next word a host.
 """
 REPLAYING = f"{STRICT}; script-src 'self' 'unsafe-eval'"
 """The rules are a function made from text, written by the server from the drill and from nothing else."""
+
+
+def read_form(
+    kind: str, body: bytes, fields: dict[str, list[bytes]], files: dict[str, list[httputil.HTTPFile]], mend: str
+) -> None:
+    """Put what a form of content type `kind` holds into `fields` and `files`; raises LeagueError for one that is cut or
+    forged.
+    """
+    try:
+        httputil.parse_body_arguments(kind, body, fields, files)
+    except httputil.HTTPInputError:
+        raise LeagueError(f"this is no whole form of the league: {mend}") from None
 
 
 class Home(Page):
@@ -143,10 +157,7 @@ class Submit(Home):
         if not kind.startswith("multipart/form-data"):
             return bytes(self.body)
         files: dict[str, list[httputil.HTTPFile]] = {}
-        try:
-            httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
-        except httputil.HTTPInputError:
-            raise LeagueError("this is no whole form of the league: choose a .dshq file and send it again") from None
+        read_form(kind, bytes(self.body), {}, files, "choose a .dshq file and send it again")
         if not files.get("policy"):
             raise LeagueError("no file was sent: choose a .dshq file first")
         return files["policy"][0].body
@@ -278,7 +289,7 @@ class Student(Page):
 
 
 class Teach(Page):
-    """The instructor's page: open and close rounds, withdraw an entry, create accounts, play again. What changes the
+    """The instructor's page: open and close rounds, withdraw an entry, play again. What changes the
     database does so in a thread: it may have to wait for another writer, or write thousands of rows.
     """
 
@@ -298,14 +309,7 @@ class Teach(Page):
     @web.authenticated
     async def post(self, deed: str) -> None:
         self.instructor()
-        deeds = {
-            "open": self.open,
-            "close": self.close,
-            "again": self.again,
-            "students": self.students,
-            "withdraw": self.withdraw,
-        }
-        await deeds[deed]()
+        await {"open": self.open, "close": self.close, "again": self.again, "withdraw": self.withdraw}[deed]()
 
     async def open(self) -> None:
         """Open a round."""
@@ -344,8 +348,37 @@ class Teach(Page):
         await asyncio.to_thread(self.store.withdraw, number, self.get_body_argument("name", ""))
         self.redirect(self.url(f"round/{number}"))
 
-    async def students(self) -> None:
-        """Create accounts, one name per line, and show their tokens once."""
+
+@web.stream_request_body
+class Students(Teach):
+    """Create accounts, one name per line, and show their tokens once. The form is as long as a class, so it is read for
+    an instructor only: strangers could fill the memory with such forms.
+    """
+
+    body: bytearray | None = None
+    """The form; None before it may come."""
+
+    def check_xsrf_cookie(self) -> None:
+        """Once the form is there, which has the token: tornado asks before."""
+        if self.body is not None:
+            super().check_xsrf_cookie()
+
+    def prepare(self) -> None:
+        super().prepare()
+        if self.request.method == "POST":
+            self.instructor()
+            self.request.connection.set_max_body_size(MAX_NAMES_BYTES)  # type: ignore[union-attr]
+        self.body = bytearray()
+
+    def data_received(self, chunk: bytes) -> None:
+        assert self.body is not None
+        self.body += chunk
+
+    async def post(self, _: str = "") -> None:
+        kind, form = self.request.headers.get("Content-Type", ""), bytes(self.body or b"")
+        read_form(kind, form, self.request.body_arguments, {}, "write the names again")
+        self.request.arguments |= self.request.body_arguments
+        self.check_xsrf_cookie()
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
             raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
@@ -419,7 +452,8 @@ def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, A
         (r"match/([0-9]{1,9})\.json", Replay),
         (r"student", Student),
         (r"teach", Teach),
-        (r"teach/(open|close|again|students|withdraw)", Teach),
+        (r"teach/(open|close|again|withdraw)", Teach),
+        (r"teach/students", Students),
         (r"login", Login),
         (r"logout", Logout),
     ]

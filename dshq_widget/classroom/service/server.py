@@ -28,8 +28,10 @@ from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.system import limits
 from dshq_widget.system.ending import Told
 
-MAX_FORM_BYTES = 1024 * 1024
-"""Largest request body in bytes, except for uploads."""
+MAX_FORM_BYTES, MAX_HEADER_BYTES = 1 << 14, 1 << 15
+"""Largest request body in bytes, and its header: all connections may hold as much, before anybody is asked who they
+are. Uploads and the names of a class may be larger, once that is known.
+"""
 IDLE_SECONDS = 30.0
 """How long a connection may take to ask, and how long it stays open without asking."""
 DESCRIPTORS = 8192
@@ -65,7 +67,7 @@ def application(
         routes = [
             (pattern, hub.of_hub(page) if issubclass(page, Page) else page, how)
             for pattern, page, how in routes
-            if page not in (pages.Login, pages.Logout)
+            if page not in (pages.Login, pages.Logout, pages.Students)
         ]
         routes.append(hub.callback(prefix))
         missing = hub.of_hub(missing)
@@ -93,7 +95,7 @@ def application(
 def listen(app: web.Application, port: int, address: str) -> tuple[BoundedServer, int]:
     """Serve `app`; returns the server and its actual port. Raises LeagueError if the port is taken."""
     behind = bool(app.settings["with_hub"])  # then the proxy's headers say which protocol the browser speaks
-    sizes = {"max_buffer_size": MAX_UPLOAD_BYTES, "max_body_size": MAX_FORM_BYTES}
+    sizes = {"max_body_size": MAX_FORM_BYTES, "max_header_size": MAX_HEADER_BYTES, "max_buffer_size": MAX_UPLOAD_BYTES}
     times = {"body_timeout": BODY_SECONDS, "idle_connection_timeout": IDLE_SECONDS}
     server = BoundedServer(app, xheaders=behind, **sizes, **times)
     server.most_open = limits.descriptors(DESCRIPTORS) // 2
