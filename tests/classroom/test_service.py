@@ -219,6 +219,32 @@ def test_behind_a_proxy_the_address_is_the_one_that_people_open(store: Store):
         application(store, public_url="league.example")
 
 
+def test_no_other_host_of_the_domain_logs_anybody_in_as_somebody_else(store: Store):
+    """Of people who have pages beside the league's host: a cookie of theirs for the whole domain comes with its own."""
+    kind = "application/x-www-form-urlencoded"
+    with Service(store, public_url="https://league.example") as service:
+        ben = Person(service.port)
+        ben.get("/login")
+        form = urllib.parse.urlencode({"_xsrf": ben.cookies["_xsrf"], "token": store.issue_token("ben")}).encode()
+        _, headers, _ = ben.ask("POST", "/login", form, Content_Type=kind)
+        [said] = headers.get_all("Set-Cookie")
+        name, value = said.split(";")[0].split("=", 1)
+        assert name.startswith("__Host-") and "Secure" in said and "Path=/" in said and "Domain" not in said
+        assert ">ben<" in ben.get("/")
+        planted = Person(service.port)
+        planted.cookies[name.removeprefix("__Host-")] = value
+        assert planted.ask("GET", "/")[0] == 302, "the name that any host may set"
+        form = urllib.parse.urlencode({"_xsrf": ben.cookies["_xsrf"]}).encode()
+        _, headers, _ = ben.ask("POST", "/logout", form, Content_Type=kind)
+        assert headers["Set-Cookie"].startswith(f'{name}="";') and "Secure" in headers["Set-Cookie"]
+    with Service(store, public_url="https://school.example/league/", prefix="/league/") as service:
+        ada = Person(service.port)
+        ada.get("/league/login")
+        form = urllib.parse.urlencode({"_xsrf": ada.cookies["_xsrf"], "token": store.issue_token("ada")}).encode()
+        assert ada.ask("POST", "/league/login", form, Content_Type=kind)[0] == 302
+        assert ">ada<" in ada.get("/league/"), "browsers refuse such a name for a part of a host"
+
+
 def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):
     teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
     status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\n")

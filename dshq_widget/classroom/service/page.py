@@ -19,7 +19,10 @@ from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
 from dshq_widget.policy.checkpoint import CheckpointError
 
 log = logging.getLogger("dshq.league")
-COOKIE = "dshq-league"
+COOKIE, OWN_HOSTS = "dshq-league", "__Host-"
+"""The login's cookie, and what its name begins with where that can be: no other host of the domain can set such a one.
+https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
+"""
 COOKIE_DAYS = 30
 RETRY_SECONDS = 30
 """After which a program may ask again where the database could not be used."""
@@ -95,6 +98,12 @@ class Page(web.RequestHandler):
         """None: nothing is kept, so there is nothing to compare."""
         return None
 
+    @property
+    def cookie(self) -> str:
+        """The name of the login's cookie. Browsers take `__Host-` by https and for a whole host only."""
+        bound = self.settings["public_url"].startswith("https:") and self.settings["prefix"] == "/"
+        return f"{OWN_HOSTS if bound else ''}{COOKIE}"
+
     def bearer(self) -> str | None:
         """The token in the Authorization header, if there is one."""
         kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
@@ -103,7 +112,7 @@ class Page(web.RequestHandler):
     def get_current_user(self) -> User | None:
         token = self.bearer()
         if token is None:
-            cookie = self.get_signed_cookie(COOKIE, max_age_days=COOKIE_DAYS)
+            cookie = self.get_signed_cookie(self.cookie, max_age_days=COOKIE_DAYS)
             token = cookie.decode() if cookie else ""
         return self.store.whose(token)
 

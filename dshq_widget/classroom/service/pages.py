@@ -16,7 +16,7 @@ from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.service.page import COOKIE, COOKIE_DAYS, STRICT, Page
+from dshq_widget.classroom.service.page import COOKIE_DAYS, STRICT, Page
 from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, commitment
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -411,7 +411,7 @@ class Login(Page):
             return
         secure = self.public_url().startswith("https:")
         how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
-        self.set_signed_cookie(COOKIE, token, expires_days=COOKIE_DAYS, **how)
+        self.set_signed_cookie(self.cookie, token, expires_days=COOKIE_DAYS, **how)
         self.redirect(self.after())
 
 
@@ -422,7 +422,8 @@ class Logout(Page):
         self.redirect(self.url())
 
     def post(self) -> None:
-        self.clear_cookie(COOKIE, path=self.settings["prefix"])
+        secure = self.public_url().startswith("https:")
+        self.clear_cookie(self.cookie, path=self.settings["prefix"], secure=secure)
         self.redirect(self.url("login"))
 
 
