@@ -28,8 +28,10 @@ HEARTBEAT_SECONDS = 1.0
 STATE_BYTES_MAX = 1 << 20
 MEMORY_BYTES_MAX = 8192
 """Largest memory in a snapshot: 512 units of each side."""
-FILE_BYTES_MAX = 64 << 20
-"""Largest policy file exchanged with the page."""
+FILE_BYTES_MAX, PARTS_MAX = 64 << 20, 64
+"""Largest policy file exchanged with the page, and how many parts it may come in; ours have 1 MB at least, but for the
+last.
+"""
 LETTERS_MAX = 1000
 """Of a line that a person types."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
@@ -297,6 +299,8 @@ class Upload:
         begun, self._parts = self._parts if part and name == self._name else [], []
         if not isinstance(name, str) or len(name) > 255 or type(part) is not int or type(parts) is not int:
             raise ValueError("LOAD_POLICY needs a name, a part and the number of parts")
+        if parts > PARTS_MAX:  # each part would cost as much as all before it
+            raise ValueError(f"the file {name[:60]!r} has {parts!r:.20} parts, more than the limit of {PARTS_MAX}")
         if not isinstance(buffers, list) or len(buffers) != 1 or not 0 <= part < parts or part != len(begun):
             raise ValueError(
                 f"part {part + 1} of {parts} of the file {name[:60]!r} arrived out of order: choose the file again"

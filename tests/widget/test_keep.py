@@ -68,6 +68,7 @@ def test_upload_begins_anew_after_a_part_out_of_turn():
         ({"name": "a", "part": -1, "parts": 1}, [b""]),
         ({"name": 7, "part": 0, "parts": 1}, [b""]),
         ({"name": "a" * 300, "part": 0, "parts": 1}, [b""]),
+        ({"name": "a", "part": 0, "parts": page_protocol.PARTS_MAX + 1}, [b""]),  # of nothing, without end
     ],
 )
 def test_upload_refuses_nonsense(content, buffers):
