@@ -12,7 +12,7 @@ from dshq_kernels.language.rules import RulesError, stored_by, translate_term
 from dshq_kernels.language.subset import written_rule
 from dshq_widget.contract import metrics
 from dshq_widget.contract.game_spec import Game
-from dshq_widget.drill.compiled import CompiledDrill, compile_drill, source_of
+from dshq_widget.drill.compiled import CompiledDrill, compile_anew, compile_drill, source_of
 from dshq_widget.drill.declaration import Drill
 
 TERM = metrics.OWN_REWARD
@@ -35,7 +35,7 @@ def paying(drill: Game, line: str) -> CompiledDrill:
     author, line = _author(drill), check(drill, line)
     if not line:
         return _compiled(author)
-    compiled = _compiled(_with(author, line))
+    compiled = compile_anew(_with(author, line))
     terms = tuple(replace(term, help=line) if term.name == TERM else term for term in compiled.spec.terms)
     spec = replace(compiled.spec, terms=terms, rules_hash=_compiled(author).rules_hash)
     return replace(compiled, spec=spec, author=author)

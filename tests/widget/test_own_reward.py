@@ -124,3 +124,12 @@ def test_every_line_of_the_page_can_be_paid_for(drill, names):
     for _, line, cell in found:
         assert own_reward.check(compiled, line) == line
         assert cell == f'w.pay_for("{line}")\nw.train()\n'
+
+
+def test_lines_that_were_paid_for_are_not_kept():
+    """A page may ask for thousands, and each is a game of some MB of source."""
+    drill = compile_drill(Walk)
+    before = compile_drill.cache_info().currsize
+    for k in range(3):
+        assert own_reward.paying(drill, f"{k}.0").spec.terms[-1].help == f"{k}.0"
+    assert compile_drill.cache_info().currsize == before
