@@ -189,10 +189,12 @@ class Commands:
             self._outbox.put(kind(name, sentence(error), page_protocol.request(asked)).to_json([]))
 
     def _send_file(self, kind: FileKind, asked: Content, name: str, make: Make) -> None:
-        problem, buffers = "", []
+        problem, buffers = self._outbox.refusal(), []
         try:
-            name, data = make()
-            buffers = [data]
+            if not problem:
+                name, data = make()
+                problem = self._outbox.refusal(len(data))
+                buffers = [] if problem else [data]
         except Exception as error:
             problem = sentence(error)
         self._outbox.put(kind(name, problem, page_protocol.request(asked)).to_json(buffers))

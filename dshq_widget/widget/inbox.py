@@ -7,6 +7,7 @@ import itertools
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,6 +27,10 @@ SHARED = ("show", "snapshot")
 ITEM_BYTES = 64
 """What each of a message's values takes in memory beside its text, roughly."""
 WARNINGS_MAX = 20
+TURN_SECONDS = 0.1
+"""After so long what was said to pages has a turn, too: compiling a line of rules takes seconds."""
+MATCHES_AHEAD = 1 << 20
+"""By how much a page may raise the number of the match, which only rises: one at a time, and some were lost."""
 
 log = logging.getLogger("dshq_widget")
 
@@ -117,13 +122,18 @@ class Inbox:
     # ---- on the thread that sends
 
     def work(self) -> None:
-        """Execute the messages that wait now; what comes meanwhile is for the next call, or pages that send without end
-        would hear nothing. What one of them raises is told to the page, and the next one is executed.
+        """Execute the messages that wait now, for `TURN_SECONDS`; what comes meanwhile is for the next call, or pages
+        that send without end would hear nothing. What one of them raises is told to the page, and the next one is
+        executed.
         """
+        until = time.monotonic() + TURN_SECONDS
         for _ in range(self._queue.qsize()):
             nbytes, command = self._queue.get_nowait()
             self._fence.command("a message of the page", command)
             self._taken(nbytes)
+            if time.monotonic() > until:
+                self._outbox.notify()
+                return
 
     def take_message(self, content: Any, buffers: Any) -> None:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
@@ -135,26 +145,36 @@ class Inbox:
         self._outbox.flow.received(ack if type(ack) is int else None, hello=kind == "HELLO")
         self._fence.command(kind, self._execute, kind, content, buffers)
 
-    def _take_show(self, value: Any) -> None:
-        """Apply the valid ones of the page's show settings; if one is invalid, the page gets the trait back."""
+    def shown(self, value: Any) -> tuple[dict[str, Any], list[str]]:
+        """The show with those of a page's settings that are valid, and what is wrong with the others. On any thread."""
+        now = self._widget.show
         if not isinstance(value, dict):
-            self._warn_once("show settings that are not an object")
-            return
-        widget, good, bad = self._widget, {}, False
+            return now, ["show settings that are not an object"]
+        good, bad = dict[str, Any](), list[str]()
         for name, setting in itertools.islice(value.items(), len(protocol.SHOW_DEFAULTS)):  # more cannot be right
             try:
                 good[name] = page_protocol.check_show(name, setting, self._rivals.opponents)
             except ValueError as error:
-                bad = True
-                self._warn_once(f"a bad show setting: {error}")
+                bad.append(f"a bad show setting: {error}")
+        if good.get("match", 0) > now["match"] + MATCHES_AHEAD:
+            bad.append(f"a bad show setting: match {good.pop('match')} is far beyond {now['match']}, the present one")
+        good["match"] = max(good.get("match", 0), now["match"])
+        return {**now, **good}, bad
+
+    def _take_show(self, value: Any) -> None:
+        """Apply the valid ones of the page's show settings; if one is invalid, the page gets the trait back."""
+        widget = self._widget
         with self._outbox.lock:
-            good["match"] = max(good.get("match", 0), widget.show["match"])
             before, met = self._outbox.has("show"), widget.show["opponent"]
-            widget.show = {**widget.show, **good}
-            if not before and not bad and all(widget.show.get(name) == setting for name, setting in value.items()):
+            widget.show, bad = self.shown(value)
+            if bad:
+                self._outbox.changed({"show"})
+            elif not before and all(widget.show.get(name) == setting for name, setting in value.items()):
                 self._outbox.known("show")
+        for wrong in bad:
+            self._warn_once(wrong)
         self._outbox.flow.received()
-        if good.get("opponent", met) != met:
+        if widget.show["opponent"] != met:
             self._fence.command("loading the opponent", self._load_rival)
 
     def _take_snapshot(self, value: Any) -> None:

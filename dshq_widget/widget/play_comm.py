@@ -98,10 +98,11 @@ class Line:
 
 class PagesComm(BaseComm):
     """Says everything to every page, and tells the other pages what one of them changed, as Jupyter's kernels do for
-    several clients. `echoed(name)` is whether a trait is told on; `ended` is called when the widget closes its comm.
+    several clients. `echoed(name, value)` is what the others are told of a trait that a page has changed, None for
+    nothing; `ended` is called when the widget closes its comm.
     """
 
-    def __init__(self, comm_id: str, echoed: Callable[[str], bool], ended: Callable[[], None]) -> None:
+    def __init__(self, comm_id: str, echoed: Callable[[str, Any], Any], ended: Callable[[], None]) -> None:
         self._lines: set[Line] = set()
         self._lines_lock = threading.Lock()
         self._echoed, self._ended = echoed, ended
@@ -141,8 +142,8 @@ class PagesComm(BaseComm):
             raise ValueError(f"wanted a path for each of {len(buffers)} buffers")
         if data.get("method") == "update" and isinstance(data.get("state"), dict):
             held = {path[0] for path in paths if isinstance(path, list) and path and isinstance(path[0], str)}
-            changed = {key: value for key, value in data["state"].items() if key not in held and self._echoed(key)}
-            if changed:
+            told = {key: self._echoed(key, value) for key, value in data["state"].items() if key not in held}
+            if changed := {key: value for key, value in told.items() if value is not None}:
                 self._tell("comm_msg", {"method": "echo_update", "state": changed, "buffer_paths": []}, [], line)
         if self._msg_callback:
             # not handle_msg: that runs what IPython runs around a cell, on this thread

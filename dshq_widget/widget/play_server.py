@@ -29,7 +29,6 @@ from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.runtime.rate_limit import RateLimit
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
-from dshq_widget.widget.inbox import SHARED
 from dshq_widget.widget.play_comm import Line, PagesComm, packed
 
 ADDRESS = "127.0.0.1"
@@ -114,8 +113,8 @@ class PlayServer:
         comm_id = widget.model_id
         widget.comm.close()
 
-        def echoed(name: str) -> bool:
-            return name in SHARED and widget.trait_metadata(name, "echo_update", True)
+        def echoed(name: str, value: Any) -> Any:
+            return widget._inbox.shown(value)[0] if name == "show" else None  # a snapshot is not echoed
 
         comm = PagesComm(comm_id, echoed, self._end)
         widget.comm = comm

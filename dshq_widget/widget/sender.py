@@ -15,6 +15,8 @@ from typing import Any
 from dshq_widget.contract import messages
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
+MOST_BYTES = 64 << 20
+"""Of files that wait for the page: the largest there is, alone, or smaller ones."""
 POLL_SECONDS = 0.1
 MOST_WAITING, MOST_IN_A_ROW = 64, 2
 """Messages that wait for the page, and how many of them go before traits have a turn, too: whoever makes messages
@@ -41,11 +43,21 @@ class Sender:
         self._changed: set[str] = set()
         self._something_to_do = threading.Event()
 
+    def refusal(self, nbytes: int = 0) -> str:
+        """Why a file of so many bytes, of a length yet unknown by default, has to wait; "" if it may be queued."""
+        with self._queueing:
+            waiting = sum(len(part) for message in self.messages for part in message.get("buffers") or ())
+        if waiting == 0 or waiting + nbytes <= MOST_BYTES:
+            return ""
+        return f"{waiting >> 20} MB of other files are on their way to the page: ask again when they have come"
+
     def put(self, message: Message) -> None:
         """Queue a message for the page. When too many wait, the oldest line for its log is left out, else the oldest
-        message: somebody waits for a file.
+        message: somebody waits for a file. Of those with all curves only the newest waits.
         """
         with self._queueing:
+            if message["type"] == "HISTORY" and message["start"] == 0:
+                self.messages = deque(old for old in self.messages if old["type"] != "HISTORY")
             if len(self.messages) >= MOST_WAITING:
                 self.messages.remove(next((old for old in self.messages if old["type"] == "LOG"), self.messages[0]))
             self.messages.append(message)

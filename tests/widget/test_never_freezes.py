@@ -2,15 +2,17 @@
 
 import logging
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.widget import sender as sender_module
 from dshq_widget.widget.commands import MOST_AT_ONCE
 from dshq_widget.widget.fence import Fence, sentence
-from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, Inbox, held
+from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, TURN_SECONDS, Inbox, held
 from dshq_widget.widget.sender import MOST_WAITING, Sender
 from tests.harness.browser.recorded_widget import until
 
@@ -238,6 +240,23 @@ def test_pages_that_send_without_end_leave_a_turn_to_what_is_sent_to_them():
     assert len(heard) == 2
 
 
+def test_what_takes_long_leaves_a_turn_to_what_is_sent(monkeypatch):
+    heard: list[str] = []
+
+    def execute(kind, content, buffers):
+        heard.append(kind)
+        time.sleep(2 * TURN_SECONDS)
+
+    ours = inbox(execute)
+    for _ in range(3):
+        ours.put_message({"type": "HELLO"}, [])
+    for done in (1, 2, 3):
+        ours.work()
+        assert len(heard) == done
+    ours.work()
+    assert len(heard) == 3
+
+
 def test_what_waits_is_counted_by_what_it_holds_in_memory(monkeypatch):
     ours, large = inbox(print), {"state": memoryview(bytes(CROWDED_BYTES))}
     ours.put_state({"snapshot": large})
@@ -257,3 +276,41 @@ def test_a_full_queue_keeps_the_files_that_somebody_waits_for():
         sender.log("notice", str(k))
     assert len(sender.messages) == MOST_WAITING and sender.messages[0]["type"] == "POLICY_FILE"
     assert sender.messages[-1]["text"] == str(2 * MOST_WAITING - 1)
+
+
+def test_files_that_wait_fill_no_memory(open_widget, monkeypatch):
+    """A request has sixty bytes, its answer may have megabytes, and a page may read nothing."""
+    widget, data = open_widget, widget_file()
+    monkeypatch.setattr(sender_module, "MOST_BYTES", 3 * len(data))
+    monkeypatch.setattr(widget._trainer, "policy_file", lambda: data)
+    monkeypatch.setattr(widget._outbox, "_next", lambda: None)  # nothing leaves
+    for k in range(20):
+        widget.comm.say({"type": "SAVE_POLICY", "whole": False, "request": k})
+    until(lambda: len(files(widget)) == 20)
+    said = [(message["request"], message["problem"], len(message["buffers"])) for message in files(widget)]
+    assert [one for *one, sent in said if sent] == [[0, ""], [1, ""], [2, ""]]
+    assert all("files are on their way" in problem for _, problem, sent in said if not sent)
+
+
+def widget_file() -> bytes:
+    return checkpoint.encode(checkpoint.load("ball:gold"))
+
+
+def files(widget) -> list[dict[str, Any]]:
+    return [message for message in widget._outbox.messages if message["type"] == "POLICY_FILE"]
+
+
+def test_one_file_waits_however_large_it_is():
+    sender = Sender(lambda keys, seq: None, lambda message: None)
+    assert sender.refusal(2 * sender_module.MOST_BYTES) == ""
+    sender.put({"type": "POLICY_FILE", "buffers": [bytes(10)]})
+    assert sender.refusal() == "" and "ask again" in sender.refusal(sender_module.MOST_BYTES)
+
+
+def test_only_the_newest_curves_wait():
+    sender = Sender(lambda keys, seq: None, lambda message: None)
+    for k in range(5):
+        sender.put({"type": "HISTORY", "start": 0, "rows": [{"updates": k}]})
+        sender.log("notice", str(k))
+    assert [message["rows"] for message in sender.messages if message["type"] == "HISTORY"] == [[{"updates": 4}]]
+    assert len(sender.messages) == 6

@@ -245,6 +245,29 @@ async def test_a_page_changes_nothing_on_the_others_but_the_show(served):
 
 
 @in_a_loop
+async def test_what_the_others_hear_of_the_show_is_checked(served):
+    """The kernel refuses what is wrong, and nothing would put it right on another page."""
+    w, server = served
+    one, other = await opened(server), await opened(server)
+    for page in (one, other):
+        await page.hello()
+    before = w.show
+    wrong = {**before, "action_repeat": 10**15, "playing": "yes", "swap_interval_ms": -1, "mode": {}, "stranger": 1}
+    for value in ({**wrong, "match": 2**53 - 1}, "nonsense", None, [wrong]):
+        await one.say({"method": "update", "state": {"show": value}, "buffer_paths": []})
+        one.traits.pop("show")
+        await one.until(lambda: "show" in one.traits)
+        assert one.traits["show"] == before, "whoever was wrong is told so"
+    await one.say({"method": "update", "state": {"show": {**wrong, "speed": 4.0}}, "buffer_paths": []})
+    heard = []
+    while other.traits["show"]["speed"] != 4.0:
+        assert await other.hear()
+        heard.append(other.traits["show"])
+    assert {str({**show, "speed": 0}) for show in heard} == {str({**before, "speed": 0})}
+    assert w.show == {**before, "speed": 4.0}
+
+
+@in_a_loop
 async def test_files_go_both_ways(served, tmp_path):
     w, server = served
     policy = w.save(tmp_path / "saved.dshq").read_bytes()
