@@ -32,6 +32,8 @@ FILE_BYTES_MAX, PARTS_MAX = 64 << 20, 64
 """Largest policy file exchanged with the page, and how many parts it may come in; ours have 1 MB at least, but for the
 last.
 """
+METRICS_MAX, NAMES_MAX = 500, 20_000
+"""Of one row of a history, which has 2,000: how many, and the letters of their names together."""
 LETTERS_MAX = 1000
 """Of a line that a person types."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
@@ -329,13 +331,13 @@ def sendable(name: str, data: bytes) -> bytes:
 
 def history(rows: Any, limit: int) -> list[dict[str, float | int]]:
     """The rows of metrics in a RESTORE_HISTORY, checked; raises ValueError."""
-    if (
-        not isinstance(rows, list)
-        or len(rows) > limit
-        or not all(isinstance(row, dict) and len(row) <= 1000 for row in rows)
-    ):
-        raise ValueError(f"RESTORE_HISTORY needs at most {limit} rows of metrics")
+    if not isinstance(rows, list) or len(rows) > limit or not all(map(_is_row, rows)):
+        raise ValueError(f"wanted at most {limit} rows of metrics, each of {METRICS_MAX} at most with short names")
     return [clean(row) for row in rows]
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and len(row) <= METRICS_MAX and sum(map(len, row)) <= NAMES_MAX
 
 
 def thinned(rows: list[Any], limit: int) -> list[Any]:
@@ -352,7 +354,8 @@ def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
     ranked = [{**row, "rank": rank} for rank, row in enumerate(rows, 1)]
     first = [row for row in ranked if row["pinned"] or row["champion"] or row["version"] in newest]
-    others = [row for row in ranked if row not in first]
+    taken = {row["rank"] for row in first}
+    others = [row for row in ranked if row["rank"] not in taken]
     chosen = sorted([*first, *others[: max(0, LEAGUE_ROWS - len(first))]], key=lambda row: row["rank"])
     names = {row["name"] for row in chosen}
     kept = ("name", "rank", "pinned", "elo", "elo_low", "elo_high", "champion", "version", "step")

@@ -12,6 +12,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.policy import checkpoint
 from dshq_widget.widget.in_page import parts
 from dshq_widget.widget.in_page import run as in_page
+from dshq_widget.widget.page_protocol import METRICS_MAX, NAMES_MAX
 from tests.harness.browser.recorded_widget import until
 
 LEARNER = 7
@@ -162,13 +163,35 @@ def test_only_the_page_that_trains_is_heard(page):
     assert [one["message"]["type"] for one in told] == ["STOP"] and page.widget.metrics == {}
 
 
+PLAYER = {"name": "v3", "pinned": False, "version": 3, "elo": 1000, "elo_low": 900, "elo_high": 1100, "against": {}}
+
+
+def test_a_learner_that_warns_without_end_fills_no_log(page, caplog):
+    page.widget.train()
+    page.begin()
+    for k in range(in_page.MOST_WARNINGS + 20):
+        page.learner({"type": "WARNING", "text": f"warning {k}"})
+    until(lambda: "warned more than" in str(page.comm.customs("LOG")))
+    page.learned(3)
+    said = [record for record in caplog.records if "warning " in record.getMessage()]
+    assert len(said) == in_page.MOST_WARNINGS and page.widget.status == "training"
+
+
 @pytest.mark.parametrize(
     "message",
     [
         {"type": "POLICY", "version": -1, "step": 0},
         {"type": "POLICY", "version": 1, "step": 0},
         {"type": "METRICS", "values": 3},
+        {"type": "METRICS", "values": {f"{k}": 1.0 for k in range(METRICS_MAX + 1)}},
+        {"type": "METRICS", "values": {"x" * (NAMES_MAX + 1): 1.0}},
         {"type": "LEAGUE", "rows": [{"name": "v1"}]},
+        {"type": "LEAGUE", "rows": [PLAYER] * (in_page.MOST_LEAGUE + 1)},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "name": "x" * (in_page.MOST_NAME + 1)}]},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "step": {}}]},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "champion": "yes"}]},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "against": {f"{k}": [1, 2] for k in range(in_page.MOST_LEAGUE + 1)}}]},
+        {"type": "SCENES", "rows": [{"key": "01", "share": 0.5, "version": 3}] * (in_page.MOST_ROWS + 1)},
         {"type": "SCENES", "rows": "none"},
         {"type": "SCENES", "rows": [{"share": 0.5, "version": 3}]},
         {"type": "SCENES", "rows": [{"key": ["01"], "share": 0.5, "version": 3}]},

@@ -9,7 +9,7 @@ from dshq_widget.widget import page_protocol
 def test_rows_are_checked_and_cleaned():
     assert page_protocol.history([{"updates": 3, "elo": float("nan"), "name": "x"}], 5) == [{"updates": 3}]
     for wrong in (None, [1], [{}] * 6, [{str(key): 1 for key in range(1001)}]):
-        with pytest.raises(ValueError, match="RESTORE_HISTORY needs at most 5 rows"):
+        with pytest.raises(ValueError, match="wanted at most 5 rows of metrics"):
             page_protocol.history(wrong, 5)
 
 

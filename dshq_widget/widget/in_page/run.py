@@ -32,8 +32,10 @@ OFFER_SECONDS, SILENT_SECONDS = 3.0, 30.0
 silent; it speaks every second.
 """
 NAME = "the page's run"
-MOST_TEXT, MOST_LEAGUE = 1000, 1000
-"""Letters of a sentence, and players of a league."""
+MOST_TEXT, MOST_NAME, MOST_WARNINGS = 1000, 100, 100
+"""Letters of a sentence and of a player's name, and warnings of a run, each of which is logged."""
+MOST_LEAGUE, MOST_ROWS = 250, 64
+"""Players of a league, which has 200 snapshots at most, and results on scenes."""
 
 
 class PageRun:
@@ -67,7 +69,7 @@ class PageRun:
         self._upload = page_protocol.Upload()
         self.asked = False
         """Whether a person was asked for a page, since none had offered itself for a while."""
-        self._training = False
+        self._training, self._warnings = False, 0
         self._begun = self._heard = self._saved = time.monotonic()
         self._ends_at = math.inf
 
@@ -140,6 +142,9 @@ class PageRun:
         elif kind == "SCENES":
             self._say({"type": "SCENES", "rows": _measured_scenes(message.get("rows"))})
         elif kind == "WARNING":
+            self._warnings += 1
+            if self._warnings > MOST_WARNINGS:
+                raise ValueError(f"a page that trains warned more than {MOST_WARNINGS} times")
             self._say({"type": "WARNING", "text": _text(message)})
         elif kind == "FILE":
             self._file(message, buffers)
@@ -220,7 +225,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 def _measured_scenes(rows: Any) -> list[dict[str, Any]]:
     """The results on scenes, some of which may have gone meanwhile; raises ValueError."""
-    if not isinstance(rows, list) or not all(map(_is_measured, rows)):
+    if not isinstance(rows, list) or len(rows) > MOST_ROWS or not all(map(_is_measured, rows)):
         raise ValueError("a page's SCENES needs rows with a key, a share and a version")
     return rows
 
@@ -239,12 +244,18 @@ def _league(rows: Any) -> list[dict[str, Any]]:
 
 
 def _is_player(row: Any) -> bool:
-    if not isinstance(row, dict) or len(row) > 32 or not isinstance(row.get("name"), str):
+    if not isinstance(row, dict) or len(row) > 32:
         return False
     against = row.get("against")
-    met = against.items() if isinstance(against, dict) else [("", None)]
+    met = against if isinstance(against, dict) else {"": None}
     rated = all(is_finite(row.get(key)) for key in ("elo", "elo_low", "elo_high"))
     known = row.get("pinned") is True or (row.get("pinned") is False and type(row.get("version")) is int)
+    noted = type(row.get("step", 0)) is int and isinstance(row.get("champion", False), bool)
     return (
-        rated and known and all(isinstance(one, list) and len(one) == 2 and all(map(is_finite, one)) for _, one in met)
+        rated
+        and known
+        and noted
+        and len(met) <= MOST_LEAGUE
+        and all(isinstance(name, str) and len(name) <= MOST_NAME for name in (row.get("name"), *met))
+        and all(isinstance(one, list) and len(one) == 2 and all(map(is_finite, one)) for one in met.values())
     )
