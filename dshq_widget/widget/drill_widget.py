@@ -148,7 +148,7 @@ class DrillWidget(Match):
         ends = Ends(self._trainer, self._outbox, self._commands.beside, lambda: self._inbox.blocked)
         self._commands.verbs |= {kind: verb for part in self._parts for kind, verb in part.join(ends).items()}
         self._inbox = Inbox(
-            self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence, self._sizes
+            self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence, self._known_rules
         )
         comm_id = uuid.uuid4().hex
         super().__init__(
@@ -343,9 +343,9 @@ class DrillWidget(Match):
         state = snapshot.get("state") if snapshot.get("rules_hash") == drill.rules_hash else None
         return {**data, "text/html": still(drill, self.show["seed"], state)}, metadata
 
-    def _sizes(self) -> dict[str, int]:
+    def _known_rules(self) -> dict[str, page_protocol.OfRules]:
         drill = self._trainer.drill
-        return {} if isinstance(drill, Environment) else {drill.rules_hash: 4 * drill.spec.words}
+        return {} if isinstance(drill, Environment) else {drill.rules_hash: page_protocol.of_rules(drill.spec)}
 
     def _document(self, packed: bool = False, trainer: Mapping[str, Any] | None = None) -> str:
         self._trainer.require("html")

@@ -38,7 +38,7 @@ log = logging.getLogger("dshq_widget")
 class Inbox:
     """Any thread may add messages; one thread calls `work`. `widget` has the traits `show` and `snapshot`, which the
     page may change. `execute(kind, content, buffers)` executes a message and may raise. `load_rival` sends the page the
-    chosen opponent's policy. `sizes()`: bytes of a state of the match, by the hash of its rules.
+    chosen opponent's policy. `known_rules()`: what snapshots of the match hold, by the hash of its rules.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Inbox:
         execute: Callable[[str, Mapping[str, Any], Any], None],
         load_rival: Callable[[], None],
         fence: Fence,
-        sizes: Callable[[], Mapping[str, int]],
+        known_rules: Callable[[], Mapping[str, page_protocol.OfRules]],
     ) -> None:
         self._widget, self._outbox, self._rivals, self._fence = widget, outbox, rivals, fence
-        self._execute, self._load_rival, self._sizes = execute, load_rival, sizes
+        self._execute, self._load_rival, self._known_rules = execute, load_rival, known_rules
         self._queue: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue(INBOX_MAX)
         self._bytes, self._counting = 0, threading.Lock()
         self._warned: set[str] = set()
@@ -180,7 +180,7 @@ class Inbox:
     def _take_snapshot(self, value: Any) -> None:
         """Keep what the match needs to continue after a reload."""
         try:
-            checked = page_protocol.snapshot(value, self._sizes())
+            checked = page_protocol.snapshot(value, self._known_rules())
         except ValueError as error:
             self._warn_once(f"a bad snapshot: {error}")
             return

@@ -9,7 +9,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshq_widget import drills
 from dshq_widget.contract import protocol, setting
@@ -26,6 +26,8 @@ METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
 """While training runs, the kernel sends at least this often, so that the page notices a lost kernel."""
 STATE_BYTES_MAX = 1 << 20
+MOST_COUNT = (1 << 53) - 1
+"""That JavaScript counts."""
 MEMORY_BYTES_MAX = 8192
 """Largest memory in a snapshot: 512 units of each side."""
 FILE_BYTES_MAX, PARTS_MAX = 64 << 20, 64
@@ -383,23 +385,49 @@ def _has_place(state: Any, key: Any) -> bool:
     return isinstance(state, list) and type(key) is int and 0 <= key < len(state)
 
 
-def snapshot(value: Any, sizes: Mapping[str, int]) -> dict[str, Any] | None:
-    """The page's snapshot of its match, checked and copied; raises ValueError. `sizes`: bytes of a state, by the hash
-    of its rules.
-    """
+class OfRules(NamedTuple):
+    """What snapshots of a drill's rules hold."""
+
+    nbytes: int
+    """Of a state."""
+    decision: int
+    """Ticks, at most."""
+    rest: int
+    """After an episode, in ticks, at most."""
+
+
+def of_rules(spec: DrillSpec) -> OfRules:
+    """As js/match/bounds.ts has it."""
+    rest = math.floor(max(protocol.REST_SECONDS.values()) * spec.tick_rate + 1)
+    return OfRules(4 * spec.words, max(protocol.MOST_REPEAT, spec.action_repeat), rest)
+
+
+def snapshot(value: Any, known: Mapping[str, OfRules]) -> dict[str, Any] | None:
+    """The page's snapshot of its match, checked and copied; raises ValueError. `known`: of rules, by their hash."""
     if value is None:
         return None
     state = value.get("state") if isinstance(value, dict) else None
     if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
         raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
     rules = value.get("rules_hash")
-    if isinstance(rules, str) and memoryview(state).nbytes != sizes.get(rules, memoryview(state).nbytes):
-        raise ValueError(f"a snapshot of these rules needs a state of {sizes[rules]} bytes")
+    found = known.get(rules) if isinstance(rules, str) else None
+    if found is not None and memoryview(state).nbytes != found.nbytes:
+        raise ValueError(f"a snapshot of these rules needs a state of {found.nbytes} bytes")
     memory = value.get("memory", b"")
     if not isinstance(memory, (bytes, bytearray, memoryview)) or memoryview(memory).nbytes > MEMORY_BYTES_MAX:
         raise ValueError(f"a snapshot needs a memory of at most {MEMORY_BYTES_MAX} bytes, or none")
     if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key not in ("state", "memory")):
         raise ValueError("a snapshot may hold only numbers and short texts besides its state and memory")
+    most = dict.fromkeys(("tick", "version", "match"), MOST_COUNT) | dict.fromkeys(("seed", "rng"), (1 << 32) - 1)
+    most |= (
+        {"phase": MOST_COUNT, "rest": MOST_COUNT} if found is None else {"phase": found.decision, "rest": found.rest}
+    )
+    for key, limit in most.items():
+        if key in value and not (type(value[key]) is int and 0 <= value[key] <= limit):
+            raise ValueError(f"a snapshot's {key} is a whole number from 0 to {limit}, got {value[key]!r:.60}")
+    score = value.get("score", [0, 0])
+    if not isinstance(score, list) or len(score) != 2 or not all(map(is_finite, score)):
+        raise ValueError(f"a snapshot's score is two numbers, got {score!r:.60}")
     return {**value, "state": bytes(state), **({"memory": bytes(memory)} if "memory" in value else {})}
 
 

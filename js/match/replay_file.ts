@@ -1,6 +1,7 @@
 /** Reads a replay that the Share menu saved. */
 import type { DrillSpec, Recording } from "../contract/protocol";
-import { MOST_REPEAT, REPLAY_FORMAT, REST_SECONDS } from "../contract/tables";
+import { REPLAY_FORMAT } from "../contract/tables";
+import { isCount, longestDecision, longestRest } from "./bounds";
 import { MOST_ACTIONS, MOST_INPUTS } from "./recording";
 
 const MOST_TICKS = 1000; // an action stands for 120 ticks at most, and for the rest after an episode
@@ -48,12 +49,11 @@ function wrongIn({ seed, start, inputs, actions, ticks }: Recording, spec: Drill
   const repeats = given.flatMap((input) => (input.kind === "repeat" ? [input.ticks] : []));
   const moved = given.flatMap((input) => (input.kind === "hold" || input.kind === "throw" ? [input] : []));
   const handles = spec.drag.map((handle) => handle.name);
-  const longest = Math.max(MOST_REPEAT, spec.action_repeat);
   const wrong: Record<string, boolean> = {
     "a seed": !isCount(seed, 2 ** 32 - 1),
     "a tick": ![tick, ticks].every((value) => isCount(value)),
-    "a pause": !isCount(rest, Math.max(...Object.values(REST_SECONDS)) * spec.tick_rate + 1),
-    "a decision's length": ![phase, ...repeats].every((value) => isCount(value, longest)),
+    "a pause": !isCount(rest, longestRest(spec)),
+    "a decision's length": ![phase, ...repeats].every((value) => isCount(value, longestDecision(spec))),
     "an action": !actions.every((action) => isCount(action, spec.n_actions - 1)),
     "a handle": !moved.every(({ handle }) => handles.includes(handle)),
     "a place": !moved.every(({ x, y, vx, vy }) => [x, y, vx, vy].every(Number.isFinite)),
@@ -61,8 +61,4 @@ function wrongIn({ seed, start, inputs, actions, ticks }: Recording, spec: Drill
     "a length": actions.length > MOST_ACTIONS || inputs.length > MOST_INPUTS,
   };
   return Object.keys(wrong).filter((name) => wrong[name]);
-}
-
-function isCount(value: unknown, most = Number.MAX_SAFE_INTEGER): boolean {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most;
 }

@@ -8,6 +8,7 @@
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
 import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS } from "../contract/protocol";
 import { REPLAY_FORMAT, REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
+import { wrongInSnapshot } from "./bounds";
 import type { Elsewhere } from "./decider";
 import { Deciders } from "./deciders";
 import { Hand } from "./hand";
@@ -313,13 +314,16 @@ export class Show {
     };
   }
 
-  /** Go on from a snapshot. Throws an Error, and changes nothing, when it is of other rules. */
+  /** Go on from a snapshot. Throws an Error, and changes nothing, when it is of other rules or of no match. */
   restore(snapshot: Snapshot): void {
     const bytes = this.state.buffer.byteLength;
     if (snapshot.rules_hash !== this.spec.rules_hash || snapshot.state.byteLength !== bytes) {
       throw new Error("The saved match was made with other rules. A new match has started.");
     }
-    new Uint8Array(this.state.buffer).set(new Uint8Array(copyOf(snapshot.state)));
+    const [state, memory] = [snapshot.state, snapshot.memory ?? new ArrayBuffer(0)].map(copyOf) as [ArrayBuffer, ArrayBuffer];
+    const wrong = wrongInSnapshot(snapshot, this.game.create(state).ticks[0]!, memory, this.spec);
+    if (wrong.length > 0) throw new Error(`The saved match has ${wrong.join(" and ")} that no match has. A new match has started.`);
+    new Uint8Array(this.state.buffer).set(new Uint8Array(state));
     this.tick = snapshot.tick;
     this.score = [...snapshot.score];
     this.seed = snapshot.seed;
@@ -331,7 +335,7 @@ export class Show {
     this.hand.open();
     this.scores.forget();
     this.deciders.another();
-    if (snapshot.memory) this.deciders.recall(new Float32Array(copyOf(snapshot.memory)));
+    if (memory.byteLength > 0) this.deciders.recall(new Float32Array(memory));
     this.log.begin(this.moment());
     this.logSettings();
     this.cut = true;
