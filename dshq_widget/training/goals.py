@@ -167,6 +167,7 @@ def until_over(
     called now and then while it trains, after every report of the learner at the latest. `changed` is notified
     whenever `status` may have changed, and its lock is held while it changes.
     """
+    status.warned.append(bar.interrupted)
     try:
         while True:
             with changed:  # whole: between the end of one run and the start of the next it says "stopped"
@@ -181,6 +182,7 @@ def until_over(
             with changed:
                 changed.wait(0.1)
     finally:
+        status.warned.remove(bar.interrupted)
         bar.close()
 
 
@@ -189,6 +191,7 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
     if training failed. `changed` is as for `until_over`.
     """
     began = None
+    status.warned.append(bar.interrupted)
     try:
         while True:
             with changed:
@@ -207,4 +210,5 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
         bar.note("stopped waiting; training continues")
         return False
     finally:
+        status.warned.remove(bar.interrupted)
         bar.close()

@@ -94,6 +94,11 @@ class Progress:
             return line
         return line[: room - 1].rsplit(" ", 1)[0] + " …"
 
+    def interrupted(self, _: str) -> None:
+        """Something else is about to be printed, such as a warning: it gets a line of its own."""
+        self.close()
+        self._drawn = time.monotonic()  # and is printed before the next line is
+
     def note(self, text: str) -> None:
         """Print one sentence on a line of its own."""
         self.close()

@@ -1,6 +1,8 @@
 """What the kernel does while a run starts, dies, stops and is saved; its learner is played by hand."""
 
 import dataclasses
+import logging
+import sys
 import threading
 import time
 
@@ -305,3 +307,17 @@ def test_waiting_does_not_end_between_two_runs():
     changed = Turning(TrainingStatus("ball"))
     until_over(Budget(9, None, None), changed.status, changed, Progress(enabled=False), lambda: None)
     assert changed.looks == 5
+
+
+def test_a_warning_has_a_line_of_its_own(capsys, monkeypatch):
+    log = logging.getLogger("dshq_widget")
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(sys.stderr)])
+    status = TrainingStatus("ball")
+    status.set("training", "training on 1 thread")
+
+    def warn() -> None:
+        status.warn("something is left out")
+        status.set("stopped", "stopped")
+
+    until_over(Budget(9, None, None), status, threading.Condition(), Progress(), warn)
+    assert "\nball: something is left out\n" in capsys.readouterr().err and not status.warned
