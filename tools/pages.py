@@ -31,6 +31,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from dshq_widget import DrillWidget
+from dshq_widget.contract.icon import ICON
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
 from dshq_widget.widget.export_html import pack
 from tests.harness.notebook_reader import Reader, answers, chosen, tags
@@ -54,6 +55,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="{icon}">
 <link rel="stylesheet" href="widget.css">
 <link rel="stylesheet" href="lessons.css">
 <body>
@@ -68,6 +70,7 @@ _PAGE = """<!doctype html>
 _MATCHES = """
 import gc, json
 from dshq_widget import DrillWidget
+from dshq_widget.contract.icon import ICON
 from dshq_widget.widget.export_html import match_of
 
 traits = "drill", "policy", "rivals", "show", "controls", "config"
@@ -179,7 +182,7 @@ def page(row: Lesson, text: str, shown: list[str]) -> str:
             parts.append(f'<pre class="{kind}">{coloured(cell.source)}</pre>\n')
             parts.append(f"<!--shows {_key(cell.source)}-->\n{next(outputs)}<!--/shows-->\n")
     nav = f'<a href="../../notebooks/{row.stem}.ipynb" download>This lesson as a notebook</a>'
-    return _PAGE.format(title=f"{row.number} {html.escape(row.title)}", nav=nav, body="".join(parts))
+    return _PAGE.format(title=f"{row.number} {html.escape(row.title)}", nav=nav, body="".join(parts), icon=ICON)
 
 
 def kept(written: str) -> dict[str, str]:
@@ -232,7 +235,7 @@ def index() -> str:
         "break and an exercise. Here they stand to be read, with matches that play, and that train in the page where a "
         "lesson trains.</p>\n"
     )
-    return _PAGE.format(title="Lessons", nav="", body=f"{words}<ol>\n{rows}</ol>")
+    return _PAGE.format(title="Lessons", nav="", body=f"{words}<ol>\n{rows}</ol>", icon=ICON)
 
 
 def _key(source: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget.contract.faces import FACES
+from dshq_widget.contract.icon import ICON
 
 PANELS = ("futures", "transport", "status", "mind")
 """Panels of a page without a kernel that plays, but does not train."""
@@ -37,6 +38,7 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="{icon}">
 <style>
 :root {{ color-scheme: light dark }}
 body {{ margin: 0 auto; padding: 12px; max-width: {width}; background: #ffffff }}
@@ -118,7 +120,7 @@ def document(
         added = "" if trainer is None else _TRAINER.format(trainer=json.dumps(trainer))
         code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script))
     width = "860px" if trainer is None else "1400px"
-    return _PAGE.format(title=title, code=code, width=width, policy=POLICY)
+    return _PAGE.format(title=title, code=code, width=width, policy=POLICY, icon=ICON)
 
 
 def frame(text: str, title: str) -> str:

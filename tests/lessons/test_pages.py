@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dshq_widget.contract.icon import ICON
 from dshq_widget.lessons import LESSONS, lesson
 from dshq_widget.widget.export_html import TRAINING_PANELS
 from tools.notebooks import SOURCE, notebook
@@ -36,7 +37,7 @@ def test_every_text_becomes_a_page(row):
     assert "&lt;/" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "HTML of a text is shown as it is"
     assert "$$" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "a formula was not turned into MathML"
     asked = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]+)\"", written)
-    assert set(asked) == {"widget.css", "lessons.css", "widget.js", LEARNER}
+    assert set(asked) == {"widget.css", "lessons.css", "widget.js", LEARNER, ICON}
     assert len(shown_before(row, text_of(row), written)) == len(code)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from markdown_it.token import Token
 
+from dshq_widget.contract.icon import ICON
 from tests.harness.notebook_reader import tags
 from tools.instructor.lessons import Material
 from tools.pages import MARKDOWN, PAGES, coloured, shown_before
@@ -32,6 +33,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="{icon}">
 <style>
 {style}
 </style>
@@ -94,7 +96,10 @@ def page(lesson: Material) -> str:
         parts.append(f"<section>\n<{tag}>{slide.title}</{tag}>\n{slide.body}{notes}{foot}\n</section>")
     style = "\n".join(path.read_text(encoding="utf-8") for path in STYLES)
     return _PAGE.format(
-        title=html.escape(lesson.row.title), style=style, slides="\n".join(parts).replace('.ipynb">', '.html">')
+        title=html.escape(lesson.row.title),
+        icon=ICON,
+        style=style,
+        slides="\n".join(parts).replace('.ipynb">', '.html">'),
     )
 
 
