@@ -11,11 +11,12 @@ from dshq_widget.runtime.machine import Machine
 
 
 def training() -> Check:
-    """Threads, rollout processes and games, and why."""
+    """Threads, rollout processes and games, and why; where there is a choice, when processes help."""
     machine, spec = Machine.this(), compiled("ball").spec
     config = fitted(of_drill(spec), spec, (), machine)
     rates = tuning.recall(spec, config, machine)
     team = tuning.choose(config, machine, rates)
     who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"
     why = tuning.why(config, machine, rates, team)
-    return True, f"{who}, {config.num_envs:,} games at once ({why})", ""
+    advice = tuning.WHEN if tuning.open_choice(config, machine) else ""
+    return True, f"{who}, {config.num_envs:,} games at once ({why})", advice

@@ -39,6 +39,12 @@ ADVANTAGE = 1.4
 for the same skill (measured: Ball 1.0, Approach 1.2, Sumo 1.4 times, medians of three seeds; CartPole the third
 evaluation instead of the second; benchmarks/rollout_lag.py).
 """
+WHEN = (
+    "One process that plays and learns is faster unless rollout processes make "
+    f"{ADVANTAGE:g} times its agent steps/s, as they may where a game takes longer than learning from it; the first "
+    "training on a machine measures that, and workers=N asks for them."
+)
+"""When rollout processes help, in a sentence."""
 CORRECTION = 0.4
 """Time to correct old samples, as a share of one epoch's (measured: 7.8 of 19 ms for 65,536 agent steps)."""
 

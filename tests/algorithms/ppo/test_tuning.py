@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dshq_widget.algorithms.ppo import processes, tuning
+from dshq_widget.algorithms.ppo import doctor, processes, tuning
 from dshq_widget.algorithms.ppo.processes import Shares, share_out
 from dshq_widget.algorithms.ppo.tuning import Allocation, Rates, choose, report
 from dshq_widget.contract.settings import TrainConfig, of_drill
@@ -87,6 +87,14 @@ def test_rates_decide_between_threads_and_processes():
     busy = dataclasses.replace(CROWDED, busy=0.3)
     assert choose(config, Machine(9, 64 * GB), busy).workers == 0, "rates of a machine that others use say nothing"
     assert "30%" in report(config, Machine(9, 64 * GB), busy, Allocation(0, 8))["why"]
+
+
+def test_doctor_says_in_a_sentence_when_processes_help(monkeypatch):
+    for cpu, advised in ((8, True), (1, False)):
+        monkeypatch.setattr(Machine, "this", classmethod(lambda cls, cpu=cpu: cls(cpu, 64 * GB)))
+        fine, value, advice = doctor.training()
+        assert fine and "0 rollout processes" in value and bool(advice) is advised
+        assert not advised or (advice.count(".") == 2 and "1.4 times" in advice and "workers=N" in advice)
 
 
 @pytest.mark.parametrize("rates", [None, EVEN, CROWDED])
