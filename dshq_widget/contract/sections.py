@@ -29,6 +29,8 @@ class Section:
 
     ALIASES: ClassVar[Mapping[str, str]] = {}
     """Other spellings accepted on input, and the keys under which they are stored."""
+    COUNTED: ClassVar[Mapping[str, str]] = {}
+    """Names that count something else elsewhere, so that their values cannot be taken as they are: what to give."""
 
     def __post_init__(self) -> None:
         for key, field in fields(type(self)).items():
@@ -58,6 +60,8 @@ def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict
         key = spelled(given, kind.ALIASES)
         if key not in known:
             hint = nearest(key, [*known, *kind.ALIASES]) or "; its settings are " + ", ".join(known)
+            if key in kind.COUNTED:
+                hint = f": give {kind.COUNTED[key]}"
             raise ConfigError(f"unknown setting {shown(str(given))} in section {name}{hint}")
         if key in out:
             raise ConfigError(f"{key} is given twice in section {name}, the second time as {str(given)!r}: remove one")

@@ -241,6 +241,8 @@ FIELDS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in dataclasses.
 
 ALIASES = {
     "T": "rollout_length",
+    "ppo_epochs": "epochs",
+    "update_epochs": "epochs",
     "num_steps": "rollout_length",
     "lr": "learning_rate",
     "lambda": "gae_lambda",

@@ -11,7 +11,7 @@ from dshq_widget.cli import arguments, bench, doctor, main, run_plan
 from dshq_widget.cli.train import train
 from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.setting import RESTART, setting
+from dshq_widget.contract.setting import RESTART, ConfigError, setting
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.run.config import RunConfig
@@ -61,6 +61,9 @@ def test_names_of_the_sources_are_accepted():
     assert read["spo"]({"critic-lr": 0.01}).critic_learning_rate == 0.01
     found = read["dreamer"]({"num_envs": 8, "seq_len": 8, "batch_size": 4, "safety_margin": 9})
     assert (found.games, found.sequence, found.batch, found.margin) == (8, 8, 4, 9)
+    assert read["dreamer"]({"train_ratio": 32}).ratio == 32
+    with pytest.raises(ConfigError, match="'replay_capacity' in section dreamer: give ring, which counts the frames"):
+        read["dreamer"]({"replay_capacity": 1024})
     parsed = arguments.parser([train]).parse_args(["train", "territory", "--gate-reward-threshold", "0.7"])
     assert getattr(parsed, "gate.threshold") == "0.7"
 

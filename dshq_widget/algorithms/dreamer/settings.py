@@ -21,7 +21,13 @@ class DreamerSettings(Section):
         "batch_size": "batch",
         "imag_horizon": "horizon",
         "replay_ratio": "ratio",
+        "train_ratio": "ratio",
         "safety_margin": "margin",
+    }
+    COUNTED: ClassVar[Mapping[str, str]] = {
+        "replay_capacity": "ring, which counts the frames of all games: steps x games",
+        "min_ready_steps": "prefill, which counts the frames of all games: steps x games",
+        "learning_starts": "prefill, which counts the frames of all games",
     }
 
     size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
