@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Playwright
 
 from tests.harness.browser.console import Console
 from tests.harness.browser.exported_page import train
 from tests.harness.browser.hosts import headers, served
-from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.page import WidgetPage, launch_chromium
+from tests.harness.certificate import certify
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-HOSTS = headers()
+HOSTS, NAME = headers(), "match.example"
 
 
 def test_there_is_a_recipe_for_each():
@@ -34,6 +35,26 @@ def test_a_page_plays_and_trains_there(plain_chromium: Browser, exported: Path, 
         widget.wait_number("tick", lambda tick: tick > 30)
         train(widget, 2)
         context.close()
+        assert console.problems == []
+
+
+@pytest.mark.parametrize("secure", [True, False], ids=["https", "http"])
+def test_webgpu_needs_https_and_without_it_a_page_trains_all_the_same(
+    playwright: Playwright, exported: Path, tmp_path: Path, secure: bool
+):
+    """At a name that is not localhost, in a Chromium that has WebGPU."""
+    flags = [f"--host-resolver-rules=MAP {NAME} 127.0.0.1", certify(tmp_path, NAME)]
+    browser = launch_chromium(playwright, True, *flags)
+    with served(exported.parent, HOSTS["nginx"], tmp_path if secure else None) as address:
+        page, console = browser.new_page(), Console()
+        console.watch(page)
+        page.goto(f"{address.replace('127.0.0.1', NAME)}match.html")
+        assert page.evaluate("[isSecureContext, 'gpu' in navigator]") == [secure, secure]
+        widget = WidgetPage(page, page.locator(".dshq-widget"))
+        widget.wait_number("tick", lambda tick: tick > 30)
+        assert secure or widget.attribute("renderer") == "canvas2d"
+        train(widget, 2)
+        browser.close()
         assert console.problems == []
 
 

@@ -3,11 +3,14 @@
 import functools
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from tests.harness.certificate import CERTIFICATE, KEY
 
 RECIPES = Path(__file__).parents[3] / "docs" / "howto" / "host.md"
 
@@ -33,8 +36,10 @@ def _read(language: str, text: str) -> dict[str, str]:
 
 
 @contextmanager
-def served(folder: Path, sent: Mapping[str, str]) -> Iterator[str]:
-    """The address of a server of this folder that sends these headers with everything."""
+def served(folder: Path, sent: Mapping[str, str], certified: Path | None = None) -> Iterator[str]:
+    """The address of a server of this folder that sends these headers with everything; by https with the certificate
+    that `certificate.certify` left in a folder.
+    """
 
     class Host(SimpleHTTPRequestHandler):
         """Writes no log."""
@@ -48,10 +53,14 @@ def served(folder: Path, sent: Mapping[str, str]) -> Iterator[str]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Host, directory=str(folder))) as server:
+        if certified is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certified / CERTIFICATE, certified / KEY)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/"
+            yield f"http{'s' * (certified is not None)}://127.0.0.1:{server.server_port}/"
         finally:
             server.shutdown()
             thread.join()
