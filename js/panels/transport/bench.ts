@@ -1,7 +1,7 @@
 /** What the Lab has for the match: one tick, the next goal, how long decisions hold, how policies are swapped, the seed and a new match. */
 
 import type { Swap } from "../../contract/protocol";
-import { SWAPS } from "../../contract/tables";
+import { MOST_REPEAT, SWAP_INTERVAL_MS_MIN, SWAPS } from "../../contract/tables";
 import { button, field, focused, h, select, selectValue } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
@@ -25,7 +25,11 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const dice = button("random-seed", { icon: "dice", title: "Random seed: start from a random seed" }, () =>
     session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
   );
-  seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
+  seed.addEventListener("keydown", ({ key }) => {
+    if (key !== "Enter") return;
+    session.resetMatch(chosenSeed());
+    follow(seed);
+  });
 
   const swap = select(
     { title: "When a new policy takes over: at the next decision, when the next game starts, or gradually" },
@@ -41,13 +45,13 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const number = (key: "action_repeat" | "swap_interval_ms", min: number, max: number, title: string) => {
     const input = h("input", { type: "number", min, max, step: 1, inputmode: "numeric", title });
     input.addEventListener("change", () => {
-      if (input.value !== "" && input.validity.valid) session.setShow({ [key]: Number(input.value) });
-      follow();
+      if (input.value !== "") session.setShow({ [key]: Math.min(Math.max(Math.round(Number(input.value)), min), max) });
+      follow(input); // what was taken, in the place of what was typed
     });
     return input;
   };
-  const repeat = number("action_repeat", 1, 120, "Ticks for which a player keeps to a decision");
-  const interval = number("swap_interval_ms", 0, 600_000, "Milliseconds between two policies that take over, at least");
+  const repeat = number("action_repeat", 1, MOST_REPEAT, "Ticks for which a player keeps to a decision");
+  const interval = number("swap_interval_ms", SWAP_INTERVAL_MS_MIN, 600_000, "Milliseconds between two policies that take over, at least");
   const repeating = field("match-repeat", repeat);
   repeating.hidden = session.pictures; // how often an environment decides is a setting of its training
 
@@ -57,7 +61,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const pausing = field("swap-interval", interval);
   swapping.hidden = pausing.hidden = session.model.standalone === true; // nothing trains there
 
-  const follow = () => {
+  const follow = (written?: HTMLInputElement) => {
     const { show } = session;
     blend = show.blend_ms || blend;
     selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
@@ -67,9 +71,9 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
       [repeat, show.action_repeat || own],
       [interval, show.swap_interval_ms],
     ] as const;
-    for (const [input, value] of values) if (!focused(input)) input.value = String(value);
+    for (const [input, value] of values) if (input === written || !focused(input)) input.value = String(value);
   };
-  session.events.on("show", follow, signal);
+  session.events.on("show", () => follow(), signal);
   follow();
   return h(
     "section",

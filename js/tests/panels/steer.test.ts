@@ -49,6 +49,32 @@ describe("the match by hand", () => {
   it("keeps what it had where a number is none", () => {
     write("Action repeat", "");
     expect(model.get("show").action_repeat).toBe(SHOW_DEFAULTS.action_repeat);
+    expect(control<HTMLInputElement>("Action repeat").value).toBe(String(spec.action_repeat));
+  });
+
+  it("shows the seed that a match begins from, whatever was typed", () => {
+    const seed = control<HTMLInputElement>("Match seed");
+    seed.focus();
+    for (const [typed, taken] of [
+      ["7", 7],
+      ["99999999999", 7],
+    ] as const) {
+      seed.value = typed;
+      seed.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+      expect([seed.value, model.get("show").seed]).toEqual([String(taken), taken]);
+    }
+  });
+
+  it.each([
+    ["Action repeat", "action_repeat", "500", 120],
+    ["Action repeat", "action_repeat", "-3", 1],
+    ["Action repeat", "action_repeat", "7.6", 8],
+    ["Swap interval (ms)", "swap_interval_ms", "100", 250],
+  ] as const)("shows what it took of %s where it was asked for more than there is", (name, key, typed, taken) => {
+    control<HTMLInputElement>(name).focus();
+    write(name, typed);
+    expect(model.get("show")[key]).toBe(taken);
+    expect(control<HTMLInputElement>(name).value).toBe(String(taken));
   });
 });
 
