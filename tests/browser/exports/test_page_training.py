@@ -134,6 +134,21 @@ def test_leaving_the_page_ends_the_worker(plain_chromium, exported):
     opened.close()
 
 
+@pytest.mark.slow
+def test_a_trainer_that_stands_still_holds_up_no_decision(plain_chromium, exported):
+    """In the middle of an update, for instance: the match goes on with the policy that it has."""
+    opened = Opened(plain_chromium, exported)
+    widget = opened.widget()
+    train(widget, 2)
+    trainer = next(one for one in opened.page.workers if one.evaluate("self.name") == "dshq-widget trainer")
+    trainer.evaluate("void setTimeout(() => { for (const end = Date.now() + 600_000; Date.now() < end; ); })")
+    opened.page.wait_for_timeout(2500)  # an update and a swap that were under way
+    version, tick = widget.number("version"), widget.number("tick")
+    widget.wait_number("tick", lambda now: now > tick + 600, timeout=120)
+    assert widget.number("version") == version and widget.attribute("status") == "training"
+    opened.context.close()
+
+
 KEPT = """() => new Promise((resolve) => {
     const opening = indexedDB.open("dshq-widget", 1);
     opening.onsuccess = () => {
