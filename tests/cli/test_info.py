@@ -16,7 +16,7 @@ from dshq_widget.env.debugging import debug
 from tests.harness.command import answer, dshq
 
 
-@pytest.mark.parametrize("name", ["ball", "maze"])
+@pytest.mark.parametrize("name", drills)
 def test_every_number_that_a_network_reads_and_says_has_a_meaning(name):
     found, spec = answer("info", name), compile_drill(drills[name]).spec
     assert [row["index"] for row in found["observations"]] == list(range(spec.n_obs))

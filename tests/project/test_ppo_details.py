@@ -43,12 +43,13 @@ def test_the_loop_has_the_numbers_of_the_ball_drill():
     spec = compiled("ball").spec
     config = of_drill(spec)
     samples = int(config.num_envs * (1 + config.opponents["self"])) * config.rollout_length
+    minibatches = samples // config.minibatch_size
     assert config.opponents == {"self": 0.5, "pool": 0.25, "chaser": 0.125, "random": 0.125}
     for said in (
         f"it holds for {spec.action_repeat} ticks",
         f"{config.rollout_length} decisions (`rollout_length`) of {config.num_envs:,} games (`num_envs`)",
         f"{samples:,} samples",
-        f"minibatches of {config.minibatch_size:,} samples (`minibatch_size`): {samples // config.minibatch_size} of them",
+        f"minibatches of {config.minibatch_size:,} samples (`minibatch_size`): {minibatches} of them",
         f"and {config.epochs} epoch.",
         f"`gamma` {config.gamma} and `gae_lambda` {config.gae_lambda}",
         f"clip the gradient's norm at {config.max_grad_norm}",
