@@ -24,7 +24,7 @@ interface Published {
 }
 
 const NOTHING_OVER: Overlay = { field: () => null, shapes: (_out, count) => count };
-const SLOWEST_FRAME = 0.1; // seconds: after a longer pause the match goes on where it was
+const SLOWEST_FRAME = 0.1; // seconds: after a longer pause the match continues where it was
 const FASTEST = 8; // times real time
 
 /** The match at one of its ticks: what the renderer and the effects want to know of it. */

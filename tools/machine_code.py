@@ -3,7 +3,7 @@
     python -m tools.machine_code FOLDER [--drills ball sumo ...]
 
 For each level of x86-64 that this machine can run, a process of its own trains the drills for a moment, with empty
-caches and numba told to compile for that level; what numba kept is packed (dshq_kernels/simd/shipped.py reads it).
+caches and numba set to compile for that level; what numba kept is packed (dshq_kernels/simd/shipped.py reads it).
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ LEARNER = "learner.js"
 """What the matches of a page need to train by themselves, whatever their drill."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 MUCH = 1.25
-"""A match is shown again once its policy has practised so many times as long: the last update comes after the cell."""
+"""A match is shown again once its policy has practised this many times as long: the last update is after the cell."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -135,7 +135,7 @@ class Recorder:
 
 
 def _output(output: nbformat.NotebookNode) -> str:
-    """One output of a cell; progress bars, which begin their line anew, and stderr are not worth a page."""
+    """One output of a cell; progress bars, which begin their line again, and stderr are not worth a page."""
     if output.output_type == "stream":
         text = re.sub(r"[^\n]*\r[^\n]*\n?", "", output.text) if output.name == "stdout" else ""
         return text and f"<pre>{html.escape(text)}</pre>\n"

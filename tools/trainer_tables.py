@@ -67,7 +67,7 @@ def trainer_ts() -> str:
             "rollback_rate": run.ROLLBACK_RATE,
             "least_rate": run.LEAST_RATE,
             "most_skips": run.MOST_SKIPS,
-            "most_returns": run.MOST_RETURNS,
+            "most_reverts": run.MOST_REVERTS,
             "recovery": run.RECOVERY,
         },
         "GUARD": {

@@ -9,7 +9,7 @@ from dshq_widget import Trainer, evaluate
 
 
 def learn(drill: str, out: str, episodes: int = 200, settings: dict | None = None, **budget: float) -> dict[str, float]:
-    """Train by SPO and save; returns the mean return by way of acting: K particles, so many decisions ahead."""
+    """Train by SPO and save; returns the mean return by way of acting: K particles, DEPTH decisions ahead."""
     with Trainer(drill, algorithm="spo", **settings or {}) as trainer:
         trainer.train_for(**budget)
         trainer.save(out)

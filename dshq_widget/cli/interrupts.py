@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and the end of the terminal (unless it is told to outlive that: `nohup`) end a command at any moment,
+"""Ctrl-C, SIGTERM and the end of the terminal (unless it is to outlive that: `nohup`) end a command at any moment,
 within two seconds, with exit status 130, 143 or 129.
 
 The handler raises `Interrupted` in the main thread. Python calls it only between two of its own instructions, so a
@@ -29,7 +29,7 @@ HELD_SECONDS = 30.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """The command was told to end; `number` is the signal's."""
+    """The command was asked to end; `number` is the signal's."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from typing import Any
 
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.system.ending import Told
+from dshq_widget.system.ending import EndSignal
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_server import serve
 
@@ -33,12 +33,12 @@ def play(
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
     """
     how: dict[str, Any] = {"algorithm": algorithm, "engine": engine, "network": network}
-    with Told() as told, DrillWidget(drill, policy=policy, **how) as widget:
+    with EndSignal() as ended, DrillWidget(drill, policy=policy, **how) as widget:
         server = serve(widget, port)
         said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
         print(json.dumps(said) if as_json else server.url, flush=True)
         if browser:
             webbrowser.open(server.url)
-        told.wait()
+        ended.wait()
         server.close()
     return said

@@ -59,7 +59,7 @@ class Match:
 
 
 def by_policy(policy: Policy, greedy: bool = False) -> Choose:
-    """A network as a player. A memory begins anew with each batch."""
+    """A network as a player. A memory starts empty with each batch."""
     last: list[Batch] = []
 
     def choose(batch: Batch, side: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -111,7 +111,7 @@ def play(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 
         history.append(actions.astype(np.int32))
         if len(history) * actions.size > MOST_ACTIONS:
             raise ValueError(
-                f"matches go on after {len(history):,} decisions, more than can be kept: lower --matches, or the "
+                f"matches continue after {len(history):,} decisions, more than can be kept: lower --matches, or the "
                 "drill's time_limit"
             )
         rewards, _, terminated, truncated = batch.step(actions)
@@ -125,7 +125,7 @@ def play(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 
 
 
 def best_of(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 0) -> tuple[Match, int]:
-    """The best of so many matches, which are played some at a time, and how many of them side 0 has won. Raises
+    """The best of `count` matches, which are played some at a time, and how many of them side 0 has won. Raises
     ValueError if there is nothing to show.
     """
     kept: list[Match] = []

@@ -27,7 +27,7 @@ class Curve:
     log: bool = False
     """The axis may be logarithmic."""
     sides: int = 0
-    """Only for drills of so many sides; 0: for all."""
+    """Only for drills with this number of sides; 0: for all."""
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -215,7 +215,7 @@ class Step(Message):
 
 @dataclass(frozen=True)
 class Decide(Message):
-    """So many more decisions; `watch`: with frames."""
+    """How many more decisions; `watch`: with frames."""
 
     page: int
     plan: int

@@ -138,7 +138,7 @@ class TrainConfig:
     use it.
     """
     life_ends_episode: bool = setting(True, "bool", "A lost life ends an episode", NEXT_UPDATE, "rollout")
-    """Whether the learner takes a lost life of an Atari game for the end of an episode. The game goes on, and returns
+    """Whether the learner takes a lost life of an Atari game for the end of an episode. The game continues, and returns
     are those of whole games. Only Atari games use it.
     """
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
@@ -263,10 +263,6 @@ DIVISOR = "num_minibatches"
 """Accepted on input, too: games x decisions of a rollout, divided by it, are `minibatch_size`."""
 MINIBATCHES: Mapping[str, Any] = {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
 """What values it takes."""
-
-
-def _true(key: str, value: Any) -> bool:
-    return bool(parse_value(key, value, {"kind": "bool"}))
 
 
 OTHER_VALUES: dict[str, Callable[[Any], Any]] = {

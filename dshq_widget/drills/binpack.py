@@ -19,7 +19,7 @@ EXTENT = (LENGTH, WIDTH, HEIGHT)
 PER_EXTENT = (1 / LENGTH, 1 / WIDTH, 1 / HEIGHT)
 PER_CONTAINER = 1 / (LENGTH * WIDTH * HEIGHT)
 SPARED = 0.3  # no item is cut nearer to its end than this share of its length
-HALVED = 3 / 17  # so many cuts are exactly in the middle: Jumanji's .3 * 1/2 of .3 * 1/2 + .7 that cut anything
+HALVED = 3 / 17  # this share of cuts is exactly in the middle: Jumanji's .3 * 1/2 of .3 * 1/2 + .7 that cut anything
 GOAL = 0.9  # of the container filled, and an episode is a success
 
 SNUG = ("snug length", "snug width", "snug height")  # whether some item and space that go together are equally long

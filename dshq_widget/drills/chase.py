@@ -1,7 +1,7 @@
 """Chase: one runs after the other among pillars. The pursuer is faster, the evader nimbler; a touch ends it, and so
 does the clock, in the evader's favour.
 
-Who is who is drawn anew for every episode and stands in the observations, so that one policy learns both trades. Side 1
+Who is who is drawn for every episode and stands in the observations, so that one policy learns both trades. Side 1
 sees the world half turned. Units: u, seconds; +x to the right, +y up.
 """
 # ruff: noqa: F821  (random, clamp, length, circle, ... are words of the rules language)

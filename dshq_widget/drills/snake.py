@@ -134,7 +134,7 @@ class Snake(Drill):
 
     @rule
     def decide(s, i):
-        """Without a key the snake goes on ahead."""
+        """Without a key the snake continues ahead."""
         s.heading[i] = s.action[0, i] - 1 if s.action[0, i] > 0 else s.heading[i]
 
     @rule

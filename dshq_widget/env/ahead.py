@@ -158,7 +158,7 @@ class Pages(Generic[P]):
     def answer(self, kind: str, page: int, played: P, command: Mapping[str, Any]) -> None:
         """A message of another kind than DECIDE, about a plan that is known."""
 
-    def told(self, played: P) -> tuple[bytes, dict[str, Any]]:
+    def extras(self, played: P) -> tuple[bytes, dict[str, Any]]:
         """What is sent with the decisions made: bytes, and more fields."""
         return b"", {"surprises": []}
 
@@ -205,7 +205,7 @@ class Pages(Generic[P]):
 
     def _tell(self, page: int, played: P) -> None:
         rows = [[made.tick, made.sum, *made.actions] for made in played.made]
-        data, more = self.told(played)
+        data, more = self.extras(played)
         self.send("DECISIONS", page, played, data, version=played.version, decisions=rows, **more)
         played.made = []
 

@@ -90,6 +90,11 @@ class Batch:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
         self.gamma = np.float32(gamma)
 
+    def pay(self, gamma: float, weights: NDArray[Any] | None = None) -> None:
+        """Pay by another discount, and by these weights of all terms, from now on."""
+        self.gamma = np.float32(gamma)
+        self.weights = self.weights if weights is None else weights
+
     def seed(self, seeds: NDArray[Any], chosen: NDArray[Any] | None = None) -> None:
         """Key the games' generators, `seeds` (num_games,), and start new episodes: in all games, or in the chosen
         ones, bool (num_games,).

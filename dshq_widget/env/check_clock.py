@@ -1,9 +1,9 @@
 """The check of a drill's clock: what players see of it, or are paid at its end, decides what that end has to be.
 
-An episode that is cut off by the clock is valued as if it went on (it is truncated). That is right where nobody can see
-the clock; where a player sees it, or is paid at the limit, the limit is an end like any other and has to terminate the
-episode (Pardo et al., "Time Limits in Reinforcement Learning", 2018). The drill is probed, not read: the same states
-with other `ticks`, and games that are played to the limit.
+An episode that is cut off by the clock is valued as if it continued (it is truncated). That is right where nobody can
+see the clock; where a player sees it, or is paid at the limit, the limit is an end like any other and has to terminate
+the episode (Pardo et al., "Time Limits in Reinforcement Learning", 2018). The drill is probed, not read: the same
+states with other `ticks`, and games that are played to the limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SURE = 5.0
 the tick.
 """
 LIVING = 32
-"""Games that have to be still going on for what is the same in all of them to mean something."""
+"""Games that have to be still running for what is the same in all of them to mean something."""
 MEND = (
     "let the limit end the episode: `return ... or s.ticks[i] >= LIMIT` in `terminated`, with the value of `time_limit`"
 )
@@ -45,13 +45,13 @@ def clock(it: Subject) -> str:
     if shown is not None:
         raise Broken(
             f"observation {shown!r} tells the time, but the time limit cuts an episode off, which is then valued as if "
-            "it went on",
+            "it continued",
             f"{MEND}; or leave the time out of `observe`",
         )
     if paid is not None:
         raise Broken(
             f"the term {paid!r} pays at the time limit, but the limit cuts an episode off, which is then valued as if "
-            "it went on",
+            "it continued",
             MEND,
         )
     return "the time limit cuts an episode off: no observation tells the time, and nothing is paid for it"
@@ -119,8 +119,8 @@ def _first_term(it: Subject, chosen: NDArray[Any]) -> str | None:
 
 
 def _to_the_limit(it: Subject) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Random play of `TILES` tiles from proper starts: state, and which games still go on, bool (n_tiles, 16); at the
-    start, after every decision, and at the limit, where those that are not terminated count as going on.
+    """Random play of `TILES` tiles from proper starts: state, and which games still run, bool (n_tiles, 16); at
+    the start, after every decision, and at the limit, where those that are not terminated count as running.
     """
     state = it.game.new(TILES, seed=22)
     living = np.ones((TILES, LANES), bool)

@@ -1,5 +1,5 @@
 """One game for whoever writes its rules: Python runs them as they are written, so that `print` and `breakpoint` in them
-work, errors name their lines, and what compiled rules pass over in silence is told.
+work, errors name their lines, and what compiled rules pass over in silence is reported.
 
 Nothing is compiled. The bits are those of the compiled game.
 """
@@ -80,7 +80,7 @@ class DebugGame:
         self.drill, self.spec = drill, drill.spec
         self._watch = Watch()
         rules = Loaded(drill.reference, self._watch.words)
-        self._watch.rules = rules
+        self._watch.watch(rules)
         verbs = Verbs(rules, drill.spec, lanes=(0,), floats=self._watch.floats)
         self.game = ReferenceGame(drill.reference, drill.spec, verbs)
         self._names = [term.name for term in self.spec.terms]

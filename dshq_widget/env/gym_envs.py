@@ -217,7 +217,7 @@ class DrillVectorEnv(VectorEnv):
         return {**vars(self), "_painter": None}
 
     def _seeds(self, seed: Any) -> list[int | None]:
-        """Each game's seed, of 32 bits; None: its generator goes on."""
+        """Each game's seed, of 32 bits; None: its generator continues."""
         n = self.batch.num_games
         given = plain(seed)
         if isinstance(given, (int, float)):

@@ -84,7 +84,7 @@ class SB3VecEnv(VecEnv):
         setattr(self.games, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Only `action_masks`, whose rows are told apart; raises AttributeError for other methods."""
+        """Only `action_masks`, whose rows have a meaning each; raises AttributeError for other methods."""
         if method_name != "action_masks":
             raise AttributeError(
                 f"the games are one batch, not {self.num_envs} environments, so there is no {method_name!r} of each: "

@@ -1,5 +1,5 @@
 """One tile of games played by fixed random actions on a chosen back end, reduced to hashes: equal hashes mean equal
-bits in every tick. WGSL promises no bits: there the largest difference after one decision is told (trace_wgsl.py).
+bits in every tick. WGSL promises no bits: there the largest difference after one decision is reported (trace_wgsl.py).
 
 16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
 finished games are reset at the decision boundary. `sha256` covers all state fields in declaration order,

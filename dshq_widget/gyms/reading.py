@@ -47,7 +47,7 @@ class Without(gym.ObservationWrapper):
 
 class SmallPicture(gym.ObservationWrapper):
     """uint8 `[channels, height, width]` of a picture `[height, width]` or `[height, width, channels]` of shades or of
-    yes and no. With `codes` each channel k is a number below `codes[k]` and becomes so many channels of yes and no.
+    yes and no. With `codes` each channel k is a number below `codes[k]` and becomes `codes[k]` channels of yes and no.
     """
 
     def __init__(self, env: gym.Env, codes: tuple[int, ...] = ()):

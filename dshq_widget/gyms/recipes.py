@@ -66,7 +66,7 @@ ROBOTS: dict[str, Any] = {
 """MuJoCo's robots: CleanRL's `ppo_continuous_action.py`, whose 2,048 steps of one environment are here 128 of 16."""
 
 HILL: dict[str, Any] = {**NUMBERS, "action_repeat": 8}
-"""A car that has to swing up: actions that are drawn anew at every step cancel out and never reach the goal."""
+"""A car that has to swing up: actions that are drawn at every step cancel out and never reach the goal."""
 SWING: dict[str, Any] = {
     **NUMBERS,
     "minibatch_size": 64,

@@ -48,7 +48,7 @@ MOST_EVENTS = 256
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Play until told to stop. `job` is made by kernel_show.py."""
+    """Play until stopped. `job` is made by kernel_show.py."""
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory and needs no screen
     show = Show(channel, job, WeightSlots.attach(blocks["weights"]))
     try:
@@ -196,7 +196,7 @@ class Show:
         policy = gym_policy(job["layers"], job["activation"], weights, job["environment"], job["distribution"])
         before = vars(self).get("policy")  # none at the beginning
         if isinstance(policy, RecurrentGymPolicy) and isinstance(before, RecurrentGymPolicy):
-            policy.state = before.state  # what was remembered goes on
+            policy.state = before.state  # what was remembered continues
         return policy
 
     def _own(self, weights: Any) -> GymPolicy:

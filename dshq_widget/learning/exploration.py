@@ -50,7 +50,7 @@ class EntropyGuard:
         self.bonus = min(max(FIRST_BONUS, 2 * self.bonus), LARGEST_BONUS)
         return f"entropy stayed below {floor:.3g} nats for {UPDATES} updates (now {entropy:.3g}) without better returns"
 
-    def paid_otherwise(self) -> None:
+    def rewards_changed(self) -> None:
         """The reward weights have changed: returns and weights from before say nothing of the new aim."""
         self.low, self.usual, self.awake = 0, math.nan, None
 
@@ -76,14 +76,14 @@ class Exploration(Companion):
         self.guard = EntropyGuard()
 
     def begin(self, run: Run) -> None:
-        run.entropy_bonus = self.guard.bonus
+        run.explore(self.guard.bonus)
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        if run.skips or run.returns or "entropy" not in learned:
+        if run.skips or run.reverts or "entropy" not in learned:
             return  # no update was made
         returns, entropy = experience.samples.mean_return(experience.units), learned["entropy"]
         problem = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
-        run.entropy_bonus = self.guard.bonus
+        run.explore(self.guard.bonus)
         if not problem:
             return
         reverted = self.guard.awake is not None
@@ -92,8 +92,8 @@ class Exploration(Companion):
         done = "reverted to an earlier policy that still explored; continuing" if reverted else "continuing"
         run.warn(f"{done} with exploration raised by {self.guard.bonus:.3g}: {problem}")
 
-    def paid_otherwise(self) -> None:
-        self.guard.paid_otherwise()
+    def rewards_changed(self) -> None:
+        self.guard.rewards_changed()
 
     def state(self) -> dict[str, np.ndarray]:
         return self.guard.state()

@@ -89,7 +89,7 @@ def _games_within(spec: GameSpec, games: int, memory: int, room: float) -> int:
 
 
 def _length_within(spec: GameSpec, games: int, length: int, memory: int, room: float) -> int:
-    """`length`, halved until a rollout of so many decisions fits into `room` bytes."""
+    """`length`, halved until a rollout of that length fits into `room` bytes."""
     while length > 1 and sample_bytes(spec, games, length, memory) > room:
         length //= 2
     return length

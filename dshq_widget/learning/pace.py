@@ -23,6 +23,10 @@ class Pace:
         self.paused = True
         self.asked += 1
 
+    def pause(self) -> None:
+        """No update until it is resumed or one is requested."""
+        self.paused = True
+
     def resume(self) -> None:
         """Resume at the pace; requested single updates are cleared."""
         self.paused, self.asked = False, 0

@@ -44,7 +44,7 @@ RECOVERY = 1000
 minutes of training: from the lower limit back in 6,000)."""
 MOST_SKIPS = 3
 """Number of updates in a row with a non-finite gradient that cause a revert to the last published weights."""
-MOST_RETURNS = 5
+MOST_REVERTS = 5
 """Number of reverts without a good update in between before training fails."""
 
 
@@ -75,7 +75,7 @@ class Companion:
     def weights_replaced(self) -> None:
         """The learner reverted to other weights: forget what was usual."""
 
-    def paid_otherwise(self) -> None:
+    def rewards_changed(self) -> None:
         """The reward weights have changed: what was usual, or best, was so for another aim."""
 
     def resting(self, run: Run) -> None:
@@ -127,7 +127,7 @@ class Run:
         self.until_solved = bool(job.get("until_solved"))
         self.priority = Priority(self._say_processors, gentle=bool(job.get("gentle")))
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
-        self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
+        self.skips, self.reverts = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
         self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
         self._in_files = 0  # agent steps of what files have already: an autosave without anything new takes no place
@@ -142,6 +142,10 @@ class Run:
     def version(self) -> int:
         """The newest published version."""
         return self.publisher.version
+
+    def explore(self, bonus: float) -> None:
+        """Learn with this entropy bonus beside the setting's, from the next update on."""
+        self.entropy_bonus = bonus
 
     @property
     def progress(self) -> Progress:
@@ -227,9 +231,9 @@ class Run:
             if command["type"] == "SET_HYPER" and command["key"] in settings.FIELDS:
                 paid = self.config.reward_weights
                 self.config = self.config.replace({command["key"]: command["value"]})
-                self._tell_if_paid_otherwise(paid)
+                self._tell_if_rewards_changed(paid)
             elif command["type"] == "PAUSE_TRAINING":
-                self.pace.paused = True
+                self.pace.pause()
             elif command["type"] == "RESUME_TRAINING":
                 self.pace.resume()
             elif command["type"] == "NEXT_UPDATE":
@@ -247,12 +251,12 @@ class Run:
                 for companion in self.companions:
                     companion.receive(self, command)
 
-    def _tell_if_paid_otherwise(self, then: Mapping[str, float]) -> None:
+    def _tell_if_rewards_changed(self, then: Mapping[str, float]) -> None:
         """Tell the companions where `then`, weights by name of terms, paid otherwise than the run's own."""
         now, terms = self.config.reward_weights, self.drill.spec.terms
         if any(then.get(term.name, term.weight) != now.get(term.name, term.weight) for term in terms):
             for companion in self.companions:
-                companion.paid_otherwise()
+                companion.rewards_changed()
 
     # ---- updates, and what follows from bad ones
 
@@ -277,7 +281,7 @@ class Run:
         if skipped:
             self._skip(skipped, partly=taught)
             return learned
-        self.skips = self.returns = 0
+        self.skips = self.reverts = 0
         self.good += 1
         if self.good >= RECOVERY:
             self.rate, self.good = min(self.rate / ROLLBACK_RATE, 1.0), 0
@@ -303,10 +307,10 @@ class Run:
         """Revert to the last published weights with a fresh optimiser and a smaller learning rate. Raises RuntimeError
         after several reverts without success.
         """
-        self.returns += 1
-        if self.returns > MOST_RETURNS:
+        self.reverts += 1
+        if self.reverts > MOST_REVERTS:
             raise RuntimeError(
-                f"training failed: it reverted to the last good weights {MOST_RETURNS} times in a row; the last "
+                f"training failed: it reverted to the last good weights {MOST_REVERTS} times in a row; the last "
                 f"time because {why}"
             )
         self.skips = 0
@@ -432,7 +436,7 @@ class Run:
         self.source.restore(state)
         for companion in self.companions:
             companion.restore(state)
-        self._tell_if_paid_otherwise(saved.config.get("reward_weights", {}))
+        self._tell_if_rewards_changed(saved.config.get("reward_weights", {}))
         self.seconds = max(self.seconds, float(saved.metrics.get("seconds", 0.0)))
         self.updates = max(self.updates, int(state.get("train.updates", saved.metrics.get("updates", 0))))
         self.rate = float(state.get("train.rate", 1.0))

@@ -11,8 +11,8 @@ GAMES, EVALUATION, WEIGHTS, ACTIONS, LATENTS, SEQUENCES, RANDOM = range(7)
 
 def apart(*parts: int) -> int:
     """u32, a seed for one generator, of whole numbers from 0: the run's seed, then what tells it from the run's others
-    (numpy's SeedSequence). One of them is the version that the run goes on from, where no file has the generator: else
-    a run that is stopped and started again would draw the same numbers again.
+    (numpy's SeedSequence). One of them is the version that the run continues from, where no file has the generator:
+    else a run that is stopped and started again would draw the same numbers again.
     """
     return int(np.random.SeedSequence(parts).generate_state(1)[0])
 

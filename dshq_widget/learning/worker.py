@@ -74,7 +74,7 @@ def make_rollouts(
 
 
 def tiles_among(games: Sequence[int]) -> list[tuple[int, int]]:
-    """For each process with so many games `among` of `Rollouts`: where its tiles begin, and how many all have."""
+    """For each process, by its number of games, `among` of `Rollouts`: where its tiles begin, and how many all have."""
     ends = np.cumsum(games) // LANES
     return [(int(end) - count // LANES, int(ends[-1])) for end, count in zip(ends, games, strict=True)]
 
@@ -87,7 +87,7 @@ def unpack(packed: Sequence[str], words: int) -> np.ndarray:
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Play until told to stop."""
+    """Play until stopped."""
     if job.get("gentle"):
         Priority(gentle=True).start()
     drill = CompiledDrill.from_json(job["drill"])

@@ -54,7 +54,7 @@ class PPO:
         return self._learner.gradient(batch.samples, batch.units, Hyper.at(self.config, self.agent_steps))[0]
 
     def train(self, agent_steps: int, seconds: float = float("inf")) -> np.ndarray:
-        """Play and learn until the run has made `agent_steps`, or for so many seconds. Returns a row for each update:
+        """Play and learn until the run has made `agent_steps`, or for `seconds`. Returns a row for each update:
         agent steps so far, episodes that ended in it, the sum of their returns.
         """
         rows, end = [], time.monotonic() + seconds

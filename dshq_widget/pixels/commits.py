@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 EVENTS = 4
-"""So many strides may be under way before an event is used again."""
+"""How many strides may be under way before an event is used again."""
 
 
 class CommitManager:

@@ -19,7 +19,7 @@ WAITS = frozenset(
         *("nonzero", "is_nonzero", "argwhere", "masked_select", "unique", "equal", "allclose"),
     }
 )
-"""What copies to the host, or has to know a number before it can go on."""
+"""What copies to the host, or has to know a number before it can continue."""
 
 
 class HostWaits(RuntimeError):

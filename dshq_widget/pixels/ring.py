@@ -68,6 +68,10 @@ class ReplayRing:
         self.total = 0
         """Steps that were ever pushed."""
 
+    def holds(self, total: int) -> None:
+        """Its slots are those of the first `total` steps of a run; 0: it is empty."""
+        self.total = total
+
     @property
     def first_t(self) -> int:
         """The oldest step that is still there; the slot of the next one does not count, it may be half written."""
@@ -98,7 +102,7 @@ class ReplayRing:
 
     def refresh(self, batch: Mapping[str, Tensor], memory: tuple[Tensor, Tensor]) -> None:
         """What a newer model remembers after each step of a `batch` that was sampled here, `[length, batch, ...]`. The
-        actor must not have gone on in between.
+        actor must not have continued in between.
         """
         for row, value in zip(self.remembered.values(), memory, strict=True):
             row[batch["row"], batch["game"]] = value.to(row.dtype)

@@ -37,7 +37,7 @@ def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
 
 def settings_of(saved: Checkpoint) -> TrainConfig:
     """A file's settings, as far as this release knows them; the network's shape comes from its layers. A run of
-    joint learners goes on alone unless it is asked to be joint again.
+    joint learners continues alone unless it is asked to be joint again.
     """
     known = {key: value for key, value in saved.config.items() if key in settings.FIELDS and key != "joint"}
     if saved.network:

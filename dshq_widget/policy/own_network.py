@@ -116,7 +116,7 @@ def needed(values: Mapping[str, Any]) -> str:
 
 
 def other(values: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """Why a file with the network `values` does not go on with the one that is given, both as `PolicySpec.own` says;
+    """Why a file with the network `values` does not continue with the one that is given, both as `PolicySpec.own` says;
     "" if it does.
     """
     if values and not given:

@@ -1,7 +1,7 @@
 """A role that executes simple commands, to test process supervision; used by the tests.
 
 Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop
-without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), HOLD {count} (adds up so many numbers
+without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), HOLD {count} (adds up COUNT numbers
 and holds the interpreter lock), FILL {block, value} (writes every byte, answers FILLED).
 """
 

@@ -155,7 +155,7 @@ def main(role: str, parent: int) -> int:
 
 
 class ElsewhereError(Exception):
-    """A role cannot go on, and the fault is not its own: the parent hears this sentence, without a traceback."""
+    """A role cannot continue, and the fault is not its own: the parent hears this sentence, without a traceback."""
 
 
 def ended(channel: Channel, work: Callable[[], None]) -> int:

@@ -19,7 +19,7 @@ class RateLimit:
         return self.spend(0.0)
 
     def spend(self, units: float = 1.0) -> float:
-        """Takes so many units, be they free or not, and returns `wait`."""
+        """Takes `units`, be they free or not, and returns `wait`."""
         now = self._clock()
         self._free = min(self._burst, self._free + self._rate * (now - self._looked)) - units
         self._looked = now

@@ -1,4 +1,4 @@
-"""Waiting until this process is told to end, by Ctrl-C (SIGINT) or SIGTERM, on any system. Windows has no signals for
+"""Waiting until this process is asked to end, by Ctrl-C (SIGINT) or SIGTERM, on any system. Windows has no signals for
 an asyncio loop, and runs no handler while its main thread waits without an end.
 """
 
@@ -13,25 +13,25 @@ HANGUP = getattr(signal, "SIGHUP", None)
 LOOK_SECONDS = 0.2
 
 
-class Told:
-    """`with Told() as told`, in the main thread: inside, these signals do nothing but end a wait. Afterwards they do
+class EndSignal:
+    """`with EndSignal() as ended`, in the main thread: inside, these signals only end a wait. Afterwards they do
     what they did before.
     """
 
-    def __enter__(self) -> "Told":
+    def __enter__(self) -> "EndSignal":
         self._event = threading.Event()
-        self._before = {number: signal.signal(number, self._hear) for number in SIGNALS}
+        self._before = {number: signal.signal(number, self._ended) for number in SIGNALS}
         return self
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _ended(self, number: int, frame: FrameType | None) -> None:
         self._event.set()
 
     def wait(self) -> None:
-        """Return once the process has been told."""
+        """Return once the process was asked to end."""
         while not self._event.wait(LOOK_SECONDS):
             pass
 
-    async def heard(self) -> None:
+    async def wait_async(self) -> None:
         """The same for a coroutine of the main thread."""
         while not self._event.is_set():
             await asyncio.sleep(LOOK_SECONDS)

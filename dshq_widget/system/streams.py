@@ -1,5 +1,5 @@
 """Standard streams that nobody reads any more: a pipe whose reader has ended, a terminal that was closed, a full disk.
-Work goes on without them.
+Work continues without them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a user is called for: changes, warnings, new metrics and new evaluations. Mixed into the trainer."""
+"""What a user is called for: changes, warnings, new metrics and new evaluations. A trainer's calls of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dshq_widget.contract.metrics import metric_named
-from dshq_widget.training.listeners import Listeners
-from dshq_widget.training.status import TrainingStatus
+from dshq_widget.training.readings import Readings
 
 Metrics = dict[str, float | int]
 
@@ -69,26 +68,20 @@ class NewMetrics:
         return {name: value for name, value in metrics.items() if self._watched(name)}
 
 
-class Callbacks:
+class Callbacks(Readings):
     """Each `on_` method but `on_warning` calls on one thread of the trainer's own, so a callback may call anything, and
     a slow one does not slow training. It never runs on the thread that trains, nor on the one that subscribed.
     """
 
-    _listeners: Listeners
-    _status: TrainingStatus
-    _lock: Any  # a threading.RLock
-    _notify: Callable[[], None]
-    metrics: Any  # Readings.metrics
-
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener`, on a thread of its own, after something readable has changed. It may call anything; several
-        changes may be one call, and what the listener changes itself is told to the others only.
+        changes may be one call, and what the listener changes itself reaches the others only.
         """
-        self._listeners.add(listener)
+        self._run.listeners.add(listener)
 
     def on_warning(self, listener: Callable[[str], None]) -> None:
         """Call `listener`, from any thread, with the text of each warning. It must return at once."""
-        self._status.warned.append(listener)
+        self._run.status.listen(listener)
 
     def on_update(self, callback: Callable[[Metrics], Any]) -> Callable[[], None]:
         """Call `callback(metrics)` when the learner has reported new updates: about twice a second, and once more when
@@ -96,7 +89,7 @@ class Callbacks:
         one call. The last call may come shortly after `train_for` has returned. `metrics` are those of
         `Trainer.metrics`. Returns a function that ends the calls.
 
-        An exception becomes a warning, with its traceback in the log; training and later calls go on.
+        An exception becomes a warning, with its traceback in the log; training and later calls continue.
         """
         return self._subscribe(callback, counts_update)
 
@@ -106,8 +99,8 @@ class Callbacks:
 
     def _subscribe(self, callback: Callable[[Metrics], Any], watched: Callable[[str], bool]) -> Callable[[], None]:
         listener = self._new_metrics(callback, f"the callback {_named(callback)}", watched)
-        self._listeners.add(listener)
-        return lambda: self._listeners.remove(listener)
+        self._run.listeners.add(listener)
+        return lambda: self._run.listeners.remove(listener)
 
     def _condition(self, function: Callable[[Metrics], Any], name: str) -> NewMetrics:
         """A question that is asked once for each report, and answered by a bool; None where nothing is new."""
@@ -122,9 +115,9 @@ class Callbacks:
         return NewMetrics(function, name, watched, lambda: self.metrics, self._warned)
 
     def _warned(self, sentence: str) -> None:
-        with self._lock:
-            self._status.warn(sentence)
-        self._notify()
+        with self._run.lock:
+            self._run.status.warn(sentence)
+        self._run.notify()
 
 
 def _named(function: Any) -> str:

@@ -88,7 +88,7 @@ class Budget:
         self._before = self._now = 0.0
 
     def spend(self, seconds: float) -> None:
-        """The learner has spent so many, those included in which it waited: for its pace, or for samples."""
+        """The learner has spent these, those included in which it waited: for its pace, or for samples."""
         self._now = seconds
 
     def limits(self, metrics: Mapping[str, float | int]) -> dict[str, float]:
@@ -135,7 +135,7 @@ class ScheduleEnd:
         self._budget, self._open = budget, not chosen and not (lock_step and budget.what == "seconds")
 
     def found(self, metrics: Mapping[str, float | int]) -> int | None:
-        """The `total_agent_steps` to set now; None before it is known, and once it was told."""
+        """The `total_agent_steps` to set now; None before it is known, and after it was returned."""
         steps = self._budget.schedule(metrics) if self._open else None
         self._open &= steps is None
         return steps
@@ -167,7 +167,7 @@ def until_over(
     called now and then while it trains, after every report of the learner at the latest. `changed` is notified
     whenever `status` may have changed, and its lock is held while it changes.
     """
-    status.warned.append(bar.interrupted)
+    status.listen(bar.interrupted)
     try:
         while True:
             with changed:  # whole: between the end of one run and the start of the next it says "stopped"
@@ -182,7 +182,7 @@ def until_over(
             with changed:
                 changed.wait(0.1)
     finally:
-        status.warned.remove(bar.interrupted)
+        status.unlisten(bar.interrupted)
         bar.close()
 
 
@@ -191,7 +191,7 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
     if training failed. `changed` is as for `until_over`.
     """
     began = None
-    status.warned.append(bar.interrupted)
+    status.listen(bar.interrupted)
     try:
         while True:
             with changed:
@@ -210,5 +210,5 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
         bar.note("stopped waiting; training continues")
         return False
     finally:
-        status.warned.remove(bar.interrupted)
+        status.unlisten(bar.interrupted)
         bar.close()

@@ -87,6 +87,10 @@ class LatestPolicy:
                 self._slots.publish(newest.version, newest.step, newest.weights)
         return self._block
 
+    def share(self, floats: int) -> None:
+        """Slots for what acts, of `floats` each, belong to the memory that is made next."""
+        self.acting = floats
+
     def acting_weights(self) -> np.ndarray | None:
         """What acts as the learner published it last, f32 `[acting]`; None if none has yet."""
         found = None if self._acting is None else self._acting.read(0)

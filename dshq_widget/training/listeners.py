@@ -12,7 +12,7 @@ log = logging.getLogger("dshq_widget")
 
 
 class Listeners:
-    """Changes that come faster than a listener returns are one call. A change that a listener makes itself is told to
+    """Changes that come faster than a listener returns are one call. A change that a listener makes itself reaches
     the others only, so that `on_change(trainer.stop)` ends. The thread lives only while there is something to tell.
     """
 
@@ -29,7 +29,7 @@ class Listeners:
             self._all.append(listener)
 
     def remove(self, listener: Listener) -> None:
-        """Call it no more; a call that has begun goes on. Removing it twice is fine."""
+        """Call it no more; a call that has begun continues. Removing it twice is fine."""
         with self._lock:
             self._all = [each for each in self._all if each is not listener]
             self._due = [each for each in self._due if each is not listener]

@@ -40,7 +40,7 @@ class Opening:
         )
         if preset is not None:
             config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
-            config.named = set(presets.PRESETS[preset].hyper)  # the others may still be fitted to the machine
+            config.choose(presets.PRESETS[preset].hyper)
         config.change({f"{self.algorithm.name}.{key}": value for key, value in self.own.items()})
         config.change(hyper)
         config.check(hyper)

@@ -7,67 +7,64 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
+from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.shown_settings import shown_settings
-from dshq_widget.training.status import TrainingStatus
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.algorithm import Algorithm
-    from dshq_widget.learning.scenes.arranged import Scenes
-    from dshq_widget.training.run.config import RunConfig
-    from dshq_widget.training.run.state import RunState
+    from dshq_widget.drill.compiled import CompiledDrill
+    from dshq_widget.gyms.environment import Environment
+    from dshq_widget.training.run.parts import RunParts
 
 
 class Readings:
-    """Everything here is safe to read from any thread."""
+    """Everything here is safe to read from any thread. `run` has the parts that are read."""
 
-    _algorithm: Algorithm
-    _engine: dict[str, str]
-    _config: RunConfig
-    _latest: LatestPolicy
-    _scenes: Scenes
-    _state: RunState
-    _status: TrainingStatus
-    _lock: Any  # a threading.RLock
+    def __init__(self, run: RunParts) -> None:
+        self._run = run
+
+    @property
+    def drill(self) -> CompiledDrill | Environment:
+        """The game that is trained, with its reward terms of now."""
+        return self._run.drill
 
     @property
     def algorithm(self) -> str:
         """The name of what trains."""
-        return self._algorithm.name
+        return self._run.algorithm.name
 
     def lacks(self, feature: str) -> str:
         """Why the algorithm does not have a feature (algorithm.py, FEATURES), as a sentence; "" if it has it."""
-        return self._algorithm.refuses.get(feature, "")
+        return self._run.algorithm.refuses.get(feature, "")
 
     def require(self, feature: str) -> None:
         """Raises ValueError if the algorithm does not have this feature (docs/reference/algorithms.md)."""
-        self._algorithm.require(feature)
+        self._run.algorithm.require(feature)
 
     @property
     def network(self) -> dict[str, str]:
         """Of a network of a person's own: how another process finds it, `name` and `folder`; else empty."""
-        return {} if self._algorithm.own is None else self._algorithm.own.to_json()
+        return {} if self._run.algorithm.own is None else self._run.algorithm.own.to_json()
 
     @property
     def engine(self) -> str:
         """Where it trains: `local`, `ray` or `page`."""
-        return self._engine["engine"]
+        return self._run.engine["engine"]
 
     @property
     def config(self) -> TrainConfig:
         """The current settings."""
-        return self._config.values
+        return self._run.config.values
 
     @property
     def algorithm_settings(self) -> dict[str, Any]:
         """The algorithm's own settings by key; empty if it has none."""
-        return {} if self._config.section is None else self._config.section.to_json()
+        return {} if self._run.config.section is None else self._run.config.section.to_json()
 
     @property
     def algorithm_schema(self) -> dict[str, dict[str, Any]]:
         """What each of them means (contract/sections.py)."""
-        return {} if self._algorithm.settings is None else sections.schema(self._algorithm.settings)
+        return {} if self._run.algorithm.settings is None else sections.schema(self._run.algorithm.settings)
 
     @property
     def version(self) -> int:
@@ -76,56 +73,56 @@ class Readings:
 
     def latest_policy(self) -> PolicyVersion:
         """The newest complete policy. Never waits for the learner."""
-        with self._lock:
-            return self._latest.newest()
+        with self._run.lock:
+            return self._run.latest.newest()
 
     @property
     def status(self) -> str:
         """idle, starting, training, stopping, stopped or error."""
-        return self._status.status
+        return self._run.status.status
 
     @property
     def status_text(self) -> str:
         """The status as a sentence."""
-        return self._status.text
+        return self._run.status.text
 
     @property
     def error(self) -> str:
         """What went wrong, as a sentence; empty if nothing did."""
-        return self._status.error
+        return self._run.status.error
 
     @property
     def device(self) -> str:
         """The learner's device, cpu or cuda; empty until the learner reports it."""
-        return self._status.device
+        return self._run.status.device
 
     @property
     def workers(self) -> int:
         """Number of rollout processes."""
-        return self._status.workers
+        return self._run.status.workers
 
     @property
     def tuning(self) -> dict[str, Any]:
         """The settings chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
         `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
         """
-        return dict(self._status.tuning)
+        return dict(self._run.status.tuning)
 
     @property
     def paused(self) -> bool:
         """Whether a learner runs and is paused between two updates."""
-        return self._status.paused
+        return self._run.status.paused
 
     @property
     def metrics(self) -> dict[str, float | int]:
         """The newest metrics by flat name (docs/reference/settings.md); a copy."""
-        with self._lock:
-            return dict(self._status.metrics)
+        with self._run.lock:
+            return dict(self._run.status.metrics)
 
     @property
     def summary(self) -> dict[str, Any]:
         """What the algorithm says of the run so far, in numbers."""
-        return self._algorithm.summary(self.metrics)
+        return self._run.algorithm.summary(self.metrics)
 
     @property
     def scenes(self) -> list[dict[str, Any]]:
@@ -135,25 +132,25 @@ class Readings:
         of 128 games against the first baseline that side 0 wins from there, and the `version` that played; None until
         measured.
         """
-        with self._lock:
-            return self._scenes.rows()
+        with self._run.lock:
+            return self._run.scenes.rows()
 
     @property
     def history(self) -> list[dict[str, float | int]]:
         """All metrics since the last reset, oldest first; a very long history is thinned."""
-        return self._status.history.rows()
+        return self._run.status.history.rows()
 
     @property
     def history_number(self) -> int:
         """Another one with every history that begins: after a reset, with every policy that is loaded, and with curves
         that are put back.
         """
-        return self._status.history.number
+        return self._run.status.history.number
 
     @property
     def replaced(self) -> int:
         """How often everything learned was forgotten, or another policy took its place."""
-        return self._status.replaced
+        return self._run.status.replaced
 
     @property
     def league(self) -> list[dict[str, Any]]:
@@ -164,34 +161,34 @@ class Readings:
         opponents), `win_rate` (of the learner against it, smoothed), `hyper` and `champion`. Empty before the first
         round.
         """
-        return self._status.league
+        return self._run.status.league
 
     @property
     def start_from(self) -> str | None:
         """What training starts from: bronze, silver or gold of the ladder, "" for an untrained network; None once
         something else has been learned or loaded.
         """
-        with self._lock:
-            return self._state.start_from
+        with self._run.lock:
+            return self._run.state.start_from
 
     @property
     def kept(self) -> tuple[Path, ...]:
         """Files of what was learned before a setting asked for a new network, oldest first."""
-        return tuple(self._state.kept)
+        return tuple(self._run.state.kept)
 
     @property
     def played_by_process(self) -> bool:
         """Whether a process of the kernel has to play what is shown, because a page cannot."""
-        return self._algorithm.played is not None
+        return self._run.algorithm.played is not None
 
     def shown_settings(self) -> dict[str, Any]:
         """What the page needs to show the settings of the run (shown_settings.py)."""
-        return shown_settings(self._config.drill.spec, self._algorithm)
+        return shown_settings(self._run.config.drill.spec, self._run.algorithm)
 
     def shown(self) -> Shown:
         """What such a process plays now. Raises RuntimeError for what is missing on this machine, MemoryError."""
-        with self._lock:
-            return self._state.shown()
+        with self._run.lock:
+            return self._run.state.shown()
 
     def history_frame(self) -> Any:
         """The history as a pandas DataFrame: a row for each report, a column for each metric by flat name, NaN where a

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """`role` is the process. Another `block` is another run: the process begins anew."""
+    """`role` is the process. Another `block` is another run: the process starts over."""
 
     role: str
     block: SharedBlock

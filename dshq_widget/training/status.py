@@ -42,8 +42,7 @@ class TrainingStatus:
         self.league: list[dict[str, Any]] = []
         self.device, self.workers = "", 0
         self.tuning: dict[str, Any] = {}
-        self.warned: list[Callable[[str], None]] = []
-        """Called with the text of each warning."""
+        self._warned: list[Callable[[str], None]] = []
         self._phase_text, self._warned_at = "", 0.0
         self._unwell = ""
         """Said while the learner does not get on."""
@@ -65,6 +64,31 @@ class TrainingStatus:
         assert status in protocol.STATUSES, status
         self.status, self.text = status, text
 
+    def say(self, text: str) -> None:
+        """Explain the status by another sentence."""
+        self.text = text
+
+    def begin(self) -> None:
+        """A learner is being started."""
+        self.error = ""
+        self.set("starting", "starting the learner")
+
+    def loaded(self, metrics: Mapping[str, float | int], text: str) -> None:
+        """What a file says of its run stands in the place of what was measured."""
+        self.metrics, self.text = clean(metrics), text
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with the text of each warning."""
+        self._warned.append(listener)
+
+    def unlisten(self, listener: Callable[[str], None]) -> None:
+        """Do so no more; it listens, or ValueError is raised."""
+        self._warned.remove(listener)
+
+    def plan(self, held: bool) -> None:
+        """Whether the learner that begins next is to pause at once; the text stays."""
+        self.held = held
+
     def hold(self, held: bool) -> None:
         """Record that the learner was asked to pause (`held`) or to resume."""
         self.held = held
@@ -79,7 +103,7 @@ class TrainingStatus:
     def warn(self, sentence: str) -> None:
         """Show a warning in the status line for a while, write it to the log and pass it to the listeners."""
         self.text, self._warned_at = sentence, time.monotonic()
-        for listener in list(self.warned):
+        for listener in list(self._warned):
             try:
                 listener(sentence)
             except (Exception, SystemExit):  # on whatever thread warns, also the one that keeps the processes
@@ -94,7 +118,7 @@ class TrainingStatus:
         self.replaced += 1
 
     def put_back(self, rows: Iterable[Mapping[str, float]]) -> None:
-        """The curves of a policy that was just loaded, oldest first. Ignored once training goes on."""
+        """The curves of a policy that was just loaded, oldest first. Ignored once training continues."""
         if not self.going:
             self.history.clear()
             for row in rows:

@@ -29,7 +29,7 @@ from dshq_widget.training.trainer import Trainer
 
 MOST_SEEDS = 10_000
 MOST_REPEATS = 100
-"""Optuna may propose a setting of choices again. It is told the known result; after so many in a row the sweep ends."""
+"""Optuna may propose a setting of choices again. It gets the known result; after this many in a row the sweep ends."""
 
 
 def sweep(
@@ -62,7 +62,7 @@ def sweep(
 
     After each run `directory` has it: `runs/NNNN-seedS.json` (settings, seed, last metrics, learning curve) and
     `runs.csv`. The same call with the same directory continues after the last finished run; more `trials` or seeds may
-    be asked for. A run that fails is kept with its error, and the sweep goes on; the next call makes it again. Ctrl-C
+    be asked for. A run that fails is kept with its error, and the sweep continues; the next call makes it again. Ctrl-C
     ends it and is raised.
 
     Raises ImportError if Optuna is not installed, ConfigError or ValueError for what cannot be tried (before anything
@@ -135,7 +135,7 @@ def _proposed(
     optuna: Any, space: Space, result: Callable[[], SweepResult], trials: int, whole: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Numbers and values of the settings to try: first those already begun, of which seeds may lack, then all that are
-    left (`whole`) or Optuna's. After each, Optuna is told the mean.
+    left (`whole`) or Optuna's. After each, Optuna gets the mean.
     """
     begun, spread, failed = result().settings, sweep_space.distributions(space), optuna.trial.TrialState.FAIL
     with _quiet(optuna):

@@ -86,16 +86,19 @@ class Commands:
             "RESUME_RUN": self._resume_run,
             "SUBMIT_POLICY": lambda _: quota.submit_beside(outbox.notify),
         }
-        self.verbs: dict[str, Handler] = {kind: _alone(verb) for kind, verb in verbs.items()}
-        """How each message is executed; features add theirs (part.py)."""
-        self.verbs["LOAD_POLICY"] = self._load_policy
+        self._verbs: dict[str, Handler] = {kind: _alone(verb) for kind, verb in verbs.items()}
+        self._verbs["LOAD_POLICY"] = self._load_policy
+
+    def add(self, verbs: Mapping[str, Handler]) -> None:
+        """Messages that a feature executes itself, by their type (part.py)."""
+        self._verbs |= verbs
 
     def execute(self, kind: str, content: Content, buffers: Any) -> None:
         """Execute one message. Whatever it raises, with one sentence, the caller tells the page (fence.py)."""
         if kind in protocol.MESSAGES["kernel_to_policy_show"]:
             self._to_policy_show(kind, content)
-        elif kind in self.verbs:
-            self.verbs[kind](content, buffers)
+        elif kind in self._verbs:
+            self._verbs[kind](content, buffers)
 
     def _settings(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a page's, whose cost is bounded."""
@@ -137,7 +140,7 @@ class Commands:
 
     def _page_state(self, content: Content) -> None:
         self.page = page_protocol.page_state(content)
-        self._outbox.flow.hidden = not self.page["visible"]
+        self._outbox.flow.seen(self.page["visible"])
         if self._kernel_show is not None:
             self._kernel_show.look(self.page["visible"])
 
@@ -164,7 +167,7 @@ class Commands:
 
         def make() -> tuple[str, bytes]:
             data = page_protocol.sendable(name, self._run() if whole else self._trainer.policy_file())
-            return self._file_name("dshq", checkpoint.decode(data).version), data  # a learner may have gone on
+            return self._file_name("dshq", checkpoint.decode(data).version), data  # a learner may have continued
 
         if whole:
             self._make_file("saving the run", messages.PolicyFile, content, name, make)

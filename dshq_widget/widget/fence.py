@@ -16,7 +16,7 @@ log = logging.getLogger("dshq_widget")
 
 
 class Fence:
-    """Calls steps. What one raises is logged once and told to the page by `say`, and the next step is called."""
+    """Calls steps. What one raises is logged once and reported to the page by `say`, and the next step is called."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -24,8 +24,8 @@ class Fence:
         self._logged: dict[type[Exception], set[tuple[str, str]]] = {}
 
     def step(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
-        """Call one step of a loop; whether it succeeded. One that fails again and again is told once, until it succeeds
-        again.
+        """Call one step of a loop; whether it succeeded. One that fails repeatedly is reported once, until
+        it succeeds again.
         """
         try:
             call(*arguments)
@@ -37,7 +37,7 @@ class Fence:
         return True
 
     def command(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
-        """Call what somebody asked for; whether it succeeded. Each failure is told, since somebody waits."""
+        """Call what somebody asked for; whether it succeeded. Each failure is reported, since somebody waits."""
         try:
             call(*arguments)
         except Exception as error:

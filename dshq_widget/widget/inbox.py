@@ -123,7 +123,7 @@ class Inbox:
 
     def work(self) -> None:
         """Execute the messages that wait now, for `TURN_SECONDS`; what comes meanwhile is for the next call, or pages
-        that send without end would hear nothing. What one of them raises is told to the page, and the next one is
+        that send without end would hear nothing. What one of them raises is reported to the page, and the next one is
         executed.
         """
         until = time.monotonic() + TURN_SECONDS

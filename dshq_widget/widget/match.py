@@ -22,8 +22,9 @@ class Match(Synced):
     show = traitlets.Dict().tag(sync=True)
     rivals = traitlets.Dict().tag(sync=True)
 
-    _rivals: Rivals
-    _commands: Commands
+    def __init__(self, rivals: Rivals, commands: Commands, **more: Any) -> None:
+        self._rivals, self._commands = rivals, commands
+        super().__init__(rivals=rivals.known, **more)
 
     def play(self) -> None:
         """Run the match."""

@@ -208,6 +208,10 @@ class Flow:
         self._last: dict[str, float] = {}
         self._show_seq = 0  # the last message that held the trait `show`
 
+    def seen(self, visible: bool) -> None:
+        """Whether somebody sees the page."""
+        self.hidden = not visible
+
     def received(self, ack: int | None = None, *, hello: bool = False) -> None:
         """The page sent something: an acknowledgement, a HELLO from a new view, or anything else. `ack` is the last
         message it received.

@@ -28,7 +28,8 @@ from dshq_widget.contract.icon import ICON
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.runtime.rate_limit import RateLimit
-from dshq_widget.widget.drill_widget import DrillWidget, page_file
+from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.page_files import page_file
 from dshq_widget.widget.play_comm import Line, PagesComm, packed
 
 ADDRESS = "127.0.0.1"
@@ -58,7 +59,7 @@ WHY = {
     429: "Pages of this match are opened too often: wait some seconds.\n",
     503: f"{MOST_PAGES} pages show this match already: close one.\n",
 }
-"""What a request that is refused is told, by its status."""
+"""The answer to a request that is refused, by its status."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "

@@ -16,7 +16,7 @@ from dshq_widget.widget import page_protocol
 
 
 class Rivals:
-    """Policies by name, read when they are first chosen; the champion anew whenever it is chosen.
+    """Policies by name, read when they are first chosen; the champion again whenever it is chosen.
 
     `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded. Any
     thread may call what is here.

@@ -1,7 +1,7 @@
 """The kernel's messages to the page: changed traits and queued messages, and when they are sent.
 
 Who has something to say calls `put`: commands.py answers, match.py, policy_show.py and the features' parts tell. The
-newest policy is a trait, which drill_widget.py sets (`_refresh`) and page_protocol.py paces (`Flow`).
+newest policy is a trait, which trained.py sets (`_refresh`) and page_protocol.py paces (`Flow`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 64 << 20
 POLL_SECONDS = 0.1
 MOST_WAITING, MOST_IN_A_ROW = 64, 2
 """Messages that wait for the page, and how many of them go before traits have a turn, too: whoever makes messages
-without end, a page that sends nonsense and is told so each time, does not keep them from the others.
+without end, a page that sends nonsense and gets an error each time, does not keep them from the others.
 """
 
 Message = dict[str, Any]

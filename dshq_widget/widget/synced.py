@@ -19,9 +19,11 @@ class Synced(anywidget.AnyWidget):
     comm_id = traitlets.Unicode("").tag(sync=True)
     seq = traitlets.Int(0).tag(sync=True)
 
-    _outbox: Sender
-    _inbox: Inbox
     _sender: threading.Thread | None = None
+
+    def __init__(self, outbox: Sender, inbox: Inbox, **traits: Any) -> None:
+        self._outbox, self._inbox = outbox, inbox
+        super().__init__(**traits)
 
     # ---- to the page
 

@@ -150,7 +150,7 @@ export interface FrameShown {
   tick: number;
 }
 
-/** So many more decisions; `watch`: with frames. */
+/** How many more decisions; `watch`: with frames. */
 export interface Decide {
   type: "DECIDE";
   page: number;
@@ -209,7 +209,7 @@ export interface EnterDream {
   tick: number;
 }
 
-/** And goes on with this action. */
+/** And continues with this action. */
 export interface DreamAct {
   type: "DREAM_ACT";
   page: number;

@@ -65,7 +65,7 @@ export interface ShowTrait {
   renderer: RendererChoice;
 }
 
-/** Everything the show needs to go on exactly where it was; small enough for a trait. */
+/** Everything the show needs to continue exactly where it was; small enough for a trait. */
 export interface Snapshot {
   tick: number;
   score: [number, number];
@@ -280,7 +280,7 @@ export type ToWorker =
   | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
   | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
   | (ToView & { type: "VISIBLE"; visible: boolean })
-  | (ToShow & { type: "SPARE"; frames: number }) // something trains on this machine: where a processor draws, so many a second are enough; 0: all again
+  | (ToShow & { type: "SPARE"; frames: number }) // something trains on this machine: where a processor draws, this number a second is enough; 0: all again
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
   | (ToShow & { type: "REPLAY"; recording: Recording | null }) // in the live match's place, which stands still; null: back to it
@@ -320,7 +320,7 @@ export interface Episode {
 export interface QuotaTrait {
   minutes?: number; // of training before it stops by itself; 0: no limit
   left?: number; // s of them
-  earlier?: { saved_at: number; version: number; step: number } | null; // a run to go on with; saved_at: s since 1970
+  earlier?: { saved_at: number; version: number; step: number } | null; // a run to continue with; saved_at: s since 1970
   league?: boolean; // whether there is one to submit to
   sent?: { state: "" | "sending" | "sent" | "failed"; text: string };
 }

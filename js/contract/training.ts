@@ -40,7 +40,7 @@ export type ToTrainer =
       scenes: readonly Uint32Array[]; // a game's words each
       wgsl: string; // of TrainerPackage
       prefer: "" | "wasm" | "webgpu"; // "": whichever is measured to be faster; the others are for tests
-      compare: number; // each so many updates are computed by WebAssembly and on the GPU, and compared; 0: none
+      compare: number; // at this interval, updates are computed by WebAssembly and on the GPU, and compared; 0: none
       lanes: MessagePort[]; // to threads that play the games; none: they are played by the one that learns
     }
   | { type: "STOP" }

@@ -63,7 +63,7 @@ export interface MatchPart {
   readonly elsewhere?: Elsewhere;
   readonly substitute?: Substitute;
   readonly layer?: Layer;
-  /** Does what a message says; null: it is not its own, true: the page is to be told at once what came of it, as `report` does. */
+  /** Does what a message says; null: it is not its own, true: the page gets the result at once, as `report` does. */
   receive?(message: ToWorker): boolean | null;
   /** The match has taken a policy, which is going to play. */
   policyCame?(policy: Policy, replaces: boolean): void;

@@ -32,7 +32,7 @@ export interface Elsewhere {
   ready(tick: number, state: ArrayBuffer, how: { repeat: number; opponent: string }): boolean;
   /** Each side's action, as `ready` has found it. */
   take(): readonly number[];
-  /** The match begins anew: what was decided, and what was asked for, is void. */
+  /** The match starts over: what was decided, and what was asked for, is void. */
   reset(): void;
 }
 

@@ -105,7 +105,7 @@ export class Deciders {
     if (this.policyOf(1) !== met) this.memories[1]?.fill(0);
   }
 
-  /** A new match: what fades is gone, and chance begins anew. */
+  /** A new match: what fades is gone, and chance starts over. */
   reset(seed: number): void {
     this.away?.reset();
     this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
@@ -157,7 +157,7 @@ export class Deciders {
     this.policy = this.next.take(this.policy, tick);
     for (const side of this.memories.keys()) {
       const policy = this.policyOf(side)!;
-      if (policy.stateSize !== this.memories[side]!.length) this.memories[side] = policy.fresh(); // what fits goes on
+      if (policy.stateSize !== this.memories[side]!.length) this.memories[side] = policy.fresh(); // what fits continues
     }
   }
 

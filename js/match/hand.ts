@@ -9,7 +9,7 @@ type Motion = [x: number, y: number, vx: number, vy: number]; // velocities per 
 export class Hand {
   private readonly holding = new Map<Body, Motion>();
 
-  /** `did` is told of what the hand does, for the recording, and `moved` when an object has just been put somewhere. */
+  /** `did` is called with what the hand does, for the recording, and `moved` when an object has just been put somewhere. */
   constructor(
     private readonly world: DrillSpec["world"],
     private readonly did: (input: MatchInput) => void,

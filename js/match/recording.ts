@@ -39,7 +39,7 @@ export class MatchLog {
     return this.newer.actions.length >= this.mostActions || this.newer.inputs.length >= this.mostInputs;
   }
 
-  /** Go on in a fresh part that begins at `start`. */
+  /** Continue in a fresh part that begins at `start`. */
   turn(start: Start): void {
     this.older = this.newer;
     this.newer = new Part(start);

@@ -26,7 +26,7 @@ const TICKS_PER_CLOCK_LOOK = 16;
 const SKIP_SPEED = 60; // times real time, on the way to the next goal
 const SKIP_SECONDS = 120; // of show time, at most
 
-/** Told of every tick and event, for effects; must not touch the state. */
+/** Called at every tick and event, for effects; must not touch the state. */
 export interface Spectator {
   ticked(): void;
   happened(event: ShowEvent): void;
@@ -175,7 +175,7 @@ export class Show {
     return this.rest === 0 && this.phase === 0 && this.deciders.waits(this.state, this.tick, this.actionRepeat);
   }
 
-  /** Run fast until somebody scores, playing or paused; after SKIP_SECONDS of show time without a goal, go on as before. */
+  /** Run fast until somebody scores, playing or paused; after SKIP_SECONDS of show time without a goal, continue as before. */
   skipToGoal(): void {
     this.skip = SKIP_SECONDS * this.spec.tick_rate;
     this.changes++;
@@ -314,7 +314,7 @@ export class Show {
     };
   }
 
-  /** Go on from a snapshot. Throws an Error, and changes nothing, when it is of other rules or of no match. */
+  /** Continue from a snapshot. Throws an Error, and changes nothing, when it is of other rules or of no match. */
   restore(snapshot: Snapshot): void {
     const bytes = this.state.buffer.byteLength;
     if (snapshot.rules_hash !== this.spec.rules_hash || snapshot.state.byteLength !== bytes) {

@@ -3,7 +3,7 @@ import type { DrillSpec, Liveliness } from "../contract/protocol";
 import type { Body } from "./handles";
 
 const WINDOW_SECONDS = 20; // of match time that are counted
-const LEAST_SECONDS = 10; // before they are told: one goal in five would be twelve a minute
+const LEAST_SECONDS = 10; // before they are reported: one goal in five would be twelve a minute
 const NEAR = 0.12; // world widths between ball and player, at most
 const JOLT = 0.05; // world widths per second that a touch changes the ball's velocity by within a tick, at least
 const APART_SECONDS = 0.25; // between two touches: who pushes the ball along touches it once

@@ -7,7 +7,7 @@ import type { Panel, PanelView } from "./panel";
 
 export const headline: Panel = { parts: { tab: build } };
 
-const LOOK_MS = 2000; // between two looks: a text that changes is painted anew
+const LOOK_MS = 2000; // between two looks: a text that changes is painted again
 
 function build({ session, shown, signal }: PanelView): HTMLElement {
   const spec = session.model.get("drill")?.spec;
@@ -48,7 +48,7 @@ interface Headline {
   needs?: string; // a metric without which it is not shown
 }
 
-/** What happens in the match, in one sentence; "" where nothing can be told. */
+/** What happens in the match, in one sentence; "" where there is nothing to say. */
 export function onThePitch(lively?: Liveliness | null): string {
   if (!lively) return "";
   const { now, untrained } = lively;

@@ -34,7 +34,7 @@ export interface SurfaceOptions {
   reason: string;
 }
 
-/** So many frames that WebGPU did not draw, within so many ms: the match is drawn without it. */
+/** Frames that WebGPU did not draw, within this time in ms: the match is drawn without it. */
 const FAILURES = { count: 3, ms: 10_000 };
 const NO_TAGS: readonly string[] = [];
 

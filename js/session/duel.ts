@@ -1,6 +1,6 @@
 /**
  * A person's match against the policy, or whom they have chosen to meet: from 0:0 after three, two, one, until somebody has GOALS goals or SECONDS of play are over.
- * Ends early where somebody changes who plays; then nothing is said of it. It is this page's alone: what others watch goes on.
+ * Ends early where somebody changes who plays; then nothing is said of it. It is this page's alone: what others watch continues.
  */
 import type { Model } from "../contract/model";
 import type { MetricsRow, ShowTrait } from "../contract/protocol";
@@ -111,7 +111,7 @@ export class Duel {
   }
 }
 
-/** The goals of a duel that is over; null while it goes on. */
+/** The goals of a duel that is over; null while it continues. */
 export function outcome(begun: Mark, now: Mark, tickRate: number): [number, number] | null {
   const goals: [number, number] = [now.score[0] - begun.score[0], now.score[1] - begun.score[1]];
   return Math.max(...goals) >= GOALS || now.tick - begun.tick >= SECONDS * tickRate ? goals : null;

@@ -29,7 +29,7 @@ export interface SessionEvents {
   seat: undefined;
   lineup: undefined; // somebody else stands in for the policy, or nobody does
   map: undefined; // another map lies over the pitch, or its colours mean something else
-  duel: undefined; // a person's match against the policy begins, goes on or ends
+  duel: undefined; // a person's match against the policy begins, continues or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left
   undoable: undefined; // there is something else to undo, or nothing any more
   reward: { line: string; problem: string }; // whether a line can be paid for

@@ -14,7 +14,7 @@ export class History {
     this.thin();
   }
 
-  /** One more row. The same step again replaces the last row; a smaller one means that training began anew. */
+  /** One more row. The same step again replaces the last row; a smaller one means that training started over. */
   append(row: MetricsRow): void {
     const last = this.rows.at(-1);
     if (last && order(row) < order(last)) this.rows = [];

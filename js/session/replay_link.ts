@@ -36,7 +36,7 @@ export class ReplayLink implements Link {
     this.ends.setShow({ playing: true });
   }
 
-  /** Back to the live match, which goes on where it stood. */
+  /** Back to the live match, which continues where it stood. */
   end(): void {
     this.leave();
     this.ends.setShow({ playing: true });

@@ -1,4 +1,4 @@
-/** Snapshots of the match as the kernel keeps them, so that a page that is loaded again goes on where this one was. */
+/** Snapshots of the match as the kernel keeps them, so that a page that is loaded again continues where this one was. */
 import type { Model, SavedSnapshot } from "../contract/model";
 import type { Snapshot } from "../contract/protocol";
 import type { SharedShow } from "./shared_show";

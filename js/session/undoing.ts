@@ -1,7 +1,7 @@
 /**
  * Undo of what a person did to the policy: of *Forget everything* and of *Train*. What was learned before is kept as the file that the
  * kernel packs: policy, optimiser, league. Undo loads it again and puts curves and league back. Forgetting can be undone until something is
- * learned anew, and for ten seconds at least; training, from its end until it begins again.
+ * learned again, and for ten seconds at least; training, from its end until it begins again.
  */
 import { listen, type Model } from "../contract/model";
 import type { LeagueRow, MetricsRow, PageToKernel } from "../contract/protocol";
@@ -165,7 +165,7 @@ export class Undoing {
     this.seen = updates;
   }
 
-  /** After forgetting, something was learned anew: there is nothing to go back to any more. */
+  /** After forgetting, something was learned again: there is nothing to go back to any more. */
   private look(): void {
     if (this.held?.of === "forgetting" && performance.now() >= this.least && this.ends.model.get("policy")?.version) this.drop();
     else if (this.held?.of === "training") this.tell();

@@ -30,7 +30,7 @@ export class EntropyGuard {
   }
 
   /** The reward weights have changed: returns and weights from before say nothing of the new aim. */
-  paidOtherwise(): void {
+  rewardsChanged(): void {
     [this.low, this.usual, this.awake] = [0, Number.NaN, null];
   }
 

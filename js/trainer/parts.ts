@@ -50,7 +50,7 @@ export interface Contest {
   /** The learner reverted to other weights. */
   weightsReplaced(): void;
   /** The reward weights have changed. */
-  paidOtherwise(): void;
+  rewardsChanged(): void;
   /** As a policy file's tensors. */
   state(): Tensors;
   /** Restores what `state` gave, if it is there. */

@@ -32,7 +32,7 @@ import { Tally } from "./tally";
 
 const REPORTED = ["learning_rate", "entropy_coef"] as const; // settings that are metrics
 const SIGN_OF_LIFE_MS = 500;
-const KERNELS = ["train.targets"]; // what a file has of a kernel's run, and a page has no part for: it goes on in the next file
+const KERNELS = ["train.targets"]; // what a file has of a kernel's run, and a page has no part for: it continues in the next file
 
 /** How a run begins. */
 export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
@@ -49,7 +49,7 @@ export class Run implements Steered {
   private seconds = 0; // playing and learning
   private skips = 0; // bad updates in a row
   private good = 0; // updates since the last revert, or since the learning rate was last raised again
-  private returns = 0; // reverts without a good update in between
+  private reverts = 0; // reverts without a good update in between
   private metrics: MetricsRow;
   private published: Float32Array; // weights of `version`
   private tally = new Tally(0);
@@ -57,7 +57,7 @@ export class Run implements Steered {
   private wake: (() => void) | null = null;
   private beaten = Number.NEGATIVE_INFINITY; // ms, when it last said that it rests
   private ofKernel: Tensors = {};
-  private place = ""; // where it trains, as the page was told
+  private place = ""; // where it trains, as the page was informed
   private readonly layers: readonly number[];
   private readonly pace: Pace;
   private readonly evaluator: Evaluator;
@@ -99,7 +99,7 @@ export class Run implements Steered {
     this.practise(job.scenes);
   }
 
-  /** Trains until told to stop. Rejects with an Error of one sentence if it cannot go on. */
+  /** Trains until stopped. Rejects with an Error of one sentence if it cannot continue. */
   async train(): Promise<void> {
     this.tellPlace();
     this.contest?.begin();
@@ -209,7 +209,7 @@ export class Run implements Steered {
       this.skip(skipped, taught);
       return;
     }
-    this.skips = this.returns = 0;
+    this.skips = this.reverts = 0;
     this.good += 1;
     if (this.good >= RUN.recovery) [this.rate, this.good] = [Math.min(this.rate / RUN.rollback_rate, 1), 0];
   }
@@ -229,9 +229,9 @@ export class Run implements Steered {
 
   /** Reverts to the last published weights with a fresh optimiser and a smaller learning rate. */
   private goBack(why: string): void {
-    this.returns += 1;
-    if (this.returns > RUN.most_returns) {
-      throw new Error(`training failed: it reverted to the last good weights ${RUN.most_returns} times in a row; the last time because ${why}`);
+    this.reverts += 1;
+    if (this.reverts > RUN.most_reverts) {
+      throw new Error(`training failed: it reverted to the last good weights ${RUN.most_reverts} times in a row; the last time because ${why}`);
     }
     this.skips = 0;
     this.slowDown();
@@ -241,7 +241,7 @@ export class Run implements Steered {
 
   /** Reverts to weights that still explored when the policy has stopped exploring: learning/exploration.py. */
   private explore({ learned, meanReturn }: Update): void {
-    if (this.skips || this.returns || learned.entropy === undefined) return; // no update was made
+    if (this.skips || this.reverts || learned.entropy === undefined) return; // no update was made
     const guard = this.exploration;
     const problem = guard.afterUpdate(learned.entropy, meanReturn, this.settings.min_entropy, this.published);
     if (!problem) return;
@@ -331,8 +331,8 @@ export class Run implements Steered {
   private tellIfPaidOtherwise(then: Record<string, number>): void {
     const now = this.settings.reward_weights;
     if (this.modules.spec.terms.every(({ name, weight }) => (then[name] ?? weight) === (now[name] ?? weight))) return;
-    this.contest?.paidOtherwise();
-    this.exploration.paidOtherwise();
+    this.contest?.rewardsChanged();
+    this.exploration.rewardsChanged();
   }
 
   private practise(scenes: readonly Uint32Array[]): void {

@@ -389,7 +389,7 @@ export const RUN = {
   "rollback_rate": 0.5,
   "least_rate": 0.015625,
   "most_skips": 3,
-  "most_returns": 5,
+  "most_reverts": 5,
   "recovery": 1000
 } as const;
 

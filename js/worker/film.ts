@@ -76,7 +76,7 @@ class Camera {
   private done = 0; // of these
   private readonly match: OffscreenCanvas;
   private readonly pen: OffscreenCanvasRenderingContext2D;
-  private readonly scores: Score[] | null; // after so many ticks of the film; null: nobody counts
+  private readonly scores: Score[] | null; // after this number of ticks of the film; null: nobody counts
 
   constructor(
     private readonly order: FilmOrder,

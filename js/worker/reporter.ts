@@ -6,7 +6,7 @@ import { holderOf } from "../mind/analysis";
 import type { Pace } from "./pace";
 
 const BEAT_MS = 250; // between two STATEs; whatever else the page receives as time goes by comes with them
-const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed anew, and whole where no GPU does it
+const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed again, and whole where no GPU does it
 const SPARING_BEAT_MS = 1000; // while training wants the processor, too
 const FEW_FRAMES = 45; // a second
 const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs

@@ -114,7 +114,7 @@ export class Widget {
     return show.playing || show.skipping || busy || held || this.reporter.due;
   }
 
-  /** A drill that is already being shown goes on; another one begins anew. */
+  /** A drill that is already being shown continues; another one starts over. */
   private begin({ spec, javascript }: Message<"DRILL">): void {
     if (this.seen?.show.spec.rules_hash === spec.rules_hash && this.code === javascript) return;
     this.code = javascript;
@@ -146,7 +146,7 @@ export class Widget {
     inspector.calm = this.reducedMotion;
   }
 
-  /** Plays a recording in the place of the live match; null: that goes on. Returns why it is refused, or "". */
+  /** Plays a recording in the place of the live match; null: that continues. Returns why it is refused, or "". */
   private setReplay(recording: Recording | null): string {
     if (!recording && !this.replay) return "";
     const { speed, playing } = this.seen!.show;
@@ -200,7 +200,7 @@ export class Widget {
     }
   }
 
-  /** Messages that speak to the match itself: whether the page is to be told at once what came of it. */
+  /** Messages that speak to the match itself: whether the page gets the result at once. */
   private direct(show: Show, message: ToWorker): boolean {
     switch (message.type) {
       case "POLICY": {

@@ -66,7 +66,7 @@ def test_a_shared_network_does_not_become_two():
 
 @pytest.mark.parametrize("name", ["bandit", "gym:tests.harness.games.gym_worlds:Easy-v0"])
 def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(name, caplog):
-    """Two actions never reach 5 nats, so nothing is good enough: training says so and goes on."""
+    """Two actions never reach 5 nats, so nothing is good enough: training says so and continues."""
     settings = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
     with Trainer(name, min_entropy=5.0, entropy_coef=0.0, epochs=1, **settings) as trainer:
         trainer.start()
@@ -87,7 +87,10 @@ def test_how_often_it_evaluates_and_saves_is_a_setting():
     quick = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
     with Trainer("bandit", evaluate_seconds=1000, autosave_seconds=0.2, **quick) as trainer:
         saves: list[str] = []
-        trainer._files.written, written = lambda path: (saves.append(path), written(path)), trainer._files.written
+        trainer._run.files.written, written = (
+            lambda path: (saves.append(path), written(path)),
+            trainer._run.files.written,
+        )
         trainer.start()
         until(lambda: trainer.error or len(saves) >= 3, "the third save")
         assert "evaluated_return" not in trainer.metrics, "the first evaluation is far away"

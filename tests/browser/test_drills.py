@@ -1,4 +1,4 @@
-"""Every drill of the registry on the page: it is drawn, it goes on, and where it has keys a person plays it."""
+"""Every drill of the registry on the page: it is drawn, it continues, and where it has keys a person plays it."""
 
 import pytest
 

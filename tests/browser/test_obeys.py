@@ -1,4 +1,4 @@
-"""The widget obeys: the match stands, steps and goes on, and Python does the same."""
+"""The widget obeys: the match stands, steps and continues, and Python does the same."""
 
 import pytest
 

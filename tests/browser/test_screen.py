@@ -174,7 +174,7 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     widget.wait_number("version", lambda now: now == version)
     widget.until(lambda: notebook.kernel.run(said), known.__eq__, 60, "the same weights")
     assert not undo.is_visible() and players() == league
-    state = "from dshq_widget.policy import checkpoint; print(*checkpoint.load(w._trainer._files.resume).state)"
+    state = "from dshq_widget.policy import checkpoint; print(*checkpoint.load(w._trainer._run.files.resume).state)"
     assert "adam_m" in (kept := notebook.kernel.run(state)) and "league" in kept
     learns(widget)
     widget.control("stop").click()

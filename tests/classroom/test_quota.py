@@ -10,7 +10,7 @@ pytest.importorskip("sqlalchemy")
 from dshq_widget.classroom.store import Store
 from dshq_widget.runtime import shortage
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import drill_widget, quota
+from dshq_widget.widget import drill_widget, page_files, quota
 from dshq_widget.widget.quota import AUTOSAVE_SECONDS, LOOK_SECONDS, Quota, Rules
 from tests.harness.class_league import Service, open_round
 
@@ -23,7 +23,7 @@ class Acting(Trainer):
         self.stops = self.saves = 0
 
     def become(self, status: str, paused: bool = False) -> None:
-        self._status.status, self._status.held = status, paused
+        self._run.status.status, self._run.status.held = status, paused
 
     def stop(self, *, seconds: float | None = None) -> None:
         self.stops += 1
@@ -149,7 +149,7 @@ def test_a_policy_is_sent_to_the_league(said, store: Store):
 
 def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
     (tmp_path / "widget.js").write_text("")
-    monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
+    monkeypatch.setattr(page_files, "STATIC", tmp_path)
     monkeypatch.setenv("DSHQ_TRAINING_MINUTES", "30")
     with drill_widget.DrillWidget("bandit") as match:
         assert (match.seat["left"], match.seat["earlier"]) == (1800, None)

@@ -105,12 +105,12 @@ def test_nobody_takes_a_folder_over_while_its_trainer_begins(tmp_path):
                 said.append(str(error))
 
         asking = threading.Thread(target=take)
-        with one._lock:  # as `start` does, before it has started anything
+        with one._run.lock:  # as `start` does, before it has started anything
             asking.start()
             asking.join(0.5)
             one.start()
         asking.join()
-        assert one._files._claim.held and "another run writes" in said[0]
+        assert one._run.files._claim.held and "another run writes" in said[0]
 
 
 def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):
@@ -118,11 +118,11 @@ def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_pa
     (tmp_path / "link").symlink_to(tmp_path / "log")  # as macOS's /tmp is one
     with Standing("bandit", log_dir=tmp_path / "link") as one:
         one.load(one.save(tmp_path / "link" / "saved.dshq"))
-        assert one._files.to_resume() == str(tmp_path / "log" / "loaded.dshq")
+        assert one._run.files.to_resume() == str(tmp_path / "log" / "loaded.dshq")
         with Standing("bandit", log_dir=tmp_path / "link") as other:
             other.claim()
         one.start()
-        assert one._files.to_resume() is None
+        assert one._run.files.to_resume() is None
 
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):

@@ -166,7 +166,7 @@ def test_every_verb_takes_the_file_beside_the_policy(mark_drill, capsys, tmp_pat
     assert main.main(["export", bot, "--html", page, "--drill", file]) == 0
     assert "mark, version 0, as one web page" in capsys.readouterr().out
     assert answer("train", bot, "--drill", file, "--updates", 1, "--out", more)["drill"] == "mark"
-    assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
+    assert load_policy(more).spec.layers[1:-1] == (8,), "it continued from that file"
 
 
 def test_what_takes_long_says_what_it_waits_for(capsys):

@@ -165,7 +165,7 @@ def test_many_matches_are_played_some_at_a_time(monkeypatch):
         best_of(ball, players[::-1], 40)
     assert best_of(alone, [by_name("copycat", alone)], 20)[0].score > 90
     monkeypatch.setattr(record, "MOST_ACTIONS", 100)
-    with pytest.raises(ValueError, match="matches go on after 4 decisions, more than can be kept: lower --matches"):
+    with pytest.raises(ValueError, match="matches continue after 4 decisions, more than can be kept: lower --matches"):
         play(ball, players, 16)
 
 

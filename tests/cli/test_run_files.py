@@ -145,7 +145,7 @@ def test_minibatches_divide_the_rollout_that_is_played(tmp_path, drill, core, fl
     plan = run_plan.of(arguments.parser(main.VERBS).parse_args(asked))
     with Trainer(plan.start, **plan.hyper) as t:
         assert t.config.minibatch_size == size
-        t._config.fit(gentle=False)
+        t._run.config.fit(gentle=False)
         assert t.config.minibatch_size == size and t.config.num_envs * t.config.rollout_length // size in (2, 4, 32)
 
 

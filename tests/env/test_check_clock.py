@@ -19,7 +19,7 @@ from tests.harness.games.toy_drills import Walk
 
 
 class Watched(Walk):
-    """Shows the time left, and goes on past its limit."""
+    """Shows the time left, and continues past its limit."""
 
     name = "watched"
     observations = (Observation("x"), Observation("time left"))
@@ -31,7 +31,7 @@ class Watched(Walk):
 
 
 class Fined(Walk):
-    """Costs one at the limit, and goes on past it."""
+    """Costs one at the limit, and continues past it."""
 
     name = "fined"
 

@@ -16,7 +16,7 @@ from tests.harness.counts import times
 
 
 def started(name, games=20, seed=3, decisions=10, **how):
-    """Games that have gone on for some random decisions."""
+    """Games that have continued for some random decisions."""
     batch = Batch(name, games, seed, **how)
     for _ in range(decisions):
         batch.step(batch.scripted("random"))

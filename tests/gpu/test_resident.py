@@ -95,7 +95,7 @@ def replay(compiled, learner, play, words, running, found):
         running[over[number]] = 0
         ended += [over.sum(), (winner[over] > 0).sum(), (winner[over] < 0).sum(), (winner[over] == 0).sum()]
         game.reset(tiles, over.reshape(-1, 16))
-    assert np.array_equal(play.games.words(), twin.words()), "the games go on from the same states"
+    assert np.array_equal(play.games.words(), twin.words()), "the games continue from the same states"
     last_value = policy.forward(seen())[1]
     assert found["terminated"].any() and found["truncated"].any()
     assert np.allclose(found["final_value"], final_value, atol=2e-5)
@@ -395,7 +395,7 @@ def test_recording_an_update_leaves_nothing_behind(masked, monkeypatch):
 
 
 class NobodyWaits(TorchDispatchMode):
-    """Refuses operations of which the host has to know the result, or its size, before it can go on."""
+    """Refuses operations of which the host has to know the result, or its size, before it can continue."""
 
     WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "_unique2", "repeat_interleave")
 

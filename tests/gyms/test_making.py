@@ -46,7 +46,7 @@ def test_a_lost_life_ends_an_episode_for_the_learner_alone(ends):
     played = games.next(learner, config, 0)
     games.close()
     lives = played.samples.obs[:, 0]
-    assert lives.max() == 3 and lives.min() == 1, "the game goes on after a lost life"
+    assert lives.max() == 3 and lives.min() == 1, "the game continues after a lost life"
     lost = (lives[:-1] > lives[1:]) & (lives[1:] > 0)
     assert lost.any()
     assert (played.samples.returns[:-1][lost] == 1).all() == ends, "one step is left, and its sign pays 1"

@@ -156,7 +156,7 @@ def test_a_reference_is_measured_once_more():
 def test_who_is_paid_for_something_else_may_win_less():
     reign = Reign()
     reign.round(0.98, 0.9)
-    reign.succession.paid_otherwise()
+    reign.succession.rewards_changed()
     assert [reign.round(0.6, 0.5) for _ in range(30)] == [""] * 30
     assert "fell from" in reign.round(0.6, 0.2)
 

@@ -427,4 +427,4 @@ def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
         until(lambda: t.error or "reverted to champion v" in caplog.text, "the guard's step")
         seen = t.version
         until(lambda: t.error or t.version > seen + 3, "three versions more")
-        assert t.error == "", "training goes on"
+        assert t.error == "", "training continues"

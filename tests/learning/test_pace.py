@@ -140,9 +140,9 @@ def test_a_learner_that_dies_while_it_is_paused_comes_back_paused(tmp_path):
     with running() as t:
         until(lambda: updates(t) >= 1)
         t.pause_training()
-        held, victim = settled(t, tmp_path), t._control.processes.learner.pid
+        held, victim = settled(t, tmp_path), t._run.control.processes.learner.pid
         os.kill(victim, signal.SIGKILL)
-        until(lambda: t.status == "training" and t._control.processes.learner.pid not in (victim, None))
+        until(lambda: t.status == "training" and t._run.control.processes.learner.pid not in (victim, None))
         assert t.paused and settled(t, tmp_path) == held
         t.next_update()
         until(lambda: t.version == held + 1)

@@ -111,7 +111,7 @@ class Aim(Companion):
     def __init__(self):
         self.heard = 0
 
-    def paid_otherwise(self):
+    def rewards_changed(self):
         self.heard += 1
 
 

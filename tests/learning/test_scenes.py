@@ -170,8 +170,8 @@ def test_a_trainer_practises_scenes_and_a_file_carries_them(tmp_path, workers):
         assert trainer.scenes[0]["before"] == {"share": 1.0, "version": trainer.scenes[0]["before"]["version"]}
         assert trainer.scenes[0]["before"]["version"] <= 1  # before anything was learned from it
         second = trainer.add_scene(OWN_GOAL)
-        with trainer._changed:
-            assert trainer._changed.wait_for(lambda: trainer.scenes[1]["now"] is not None, 60)
+        with trainer._run.changed:
+            assert trainer._run.changed.wait_for(lambda: trainer.scenes[1]["now"] is not None, 60)
         assert trainer.scenes[1]["now"]["share"] == 0.0
         saved = checkpoint.load(trainer.save(tmp_path / "coached.dshq"))
         assert saved.state[STATE_KEY].shape == (2, SPEC.words)

@@ -118,7 +118,7 @@ def test_a_full_disk_is_said_once_and_the_table_goes_on_once_there_is_room(tmp_p
         logs = Logs(str(tmp_path), SPEC)
         if left == 100_000:
             opened[-1].left = 9
-        assert "No space left on device; training goes on" in logs.write({"agent_steps": 1})
+        assert "No space left on device; training continues" in logs.write({"agent_steps": 1})
         assert logs.write({"agent_steps": 2}) == ""
         left = 100_000
         opened[-1].left = left

@@ -62,7 +62,7 @@ export function main({ module, drill, floats, seed, capacity, steps }: any) {
     }
     if (what === "draw") return league.draw(given[0]).map((weights) => weights[0]);
     if (what === "due") return league.due(given[0], given[1], given[2]);
-    if (what === "paid otherwise") return league.succession.paidOtherwise() ?? "";
+    if (what === "rewards changed") return league.succession.rewardsChanged() ?? "";
     if (what === "go back") return league.goBack(given[0]) ?? "";
     if (what === "start over") return league.succession.test.startOver() ?? "";
     if (what === "rows") return [league.rows(), rowsForPage(league.rows())];
@@ -124,7 +124,7 @@ def steps_of(seed: int, rounds: int) -> list[list]:
         hyper = {"learning_rate": 0.003 + k / 1000, "epochs": 2, "hidden_sizes": [8]}
         steps += [["round", weights, 3 * k + 1, 100_000 * k, 40 * k, hyper]]
         steps += [["draw", int(rng.integers(1, 9))] for _ in range(int(rng.integers(3)))]
-        steps += [["start over"]] * (k % 13 == 9) + [["paid otherwise"]] * (k % 17 == 16)
+        steps += [["start over"]] * (k % 13 == 9) + [["rewards changed"]] * (k % 17 == 16)
         steps += [["due", 40 * k + int(rng.integers(80)), 100_000 * k + int(rng.integers(8_000_000)), 40]]
         steps += [["rows"]] * (k % 7 == 3) + [["state"], ["save"]] * (k % 11 == 5)
     return [*steps, ["rows"], ["state"], ["draw", 40]]
@@ -148,8 +148,8 @@ def played(mine: League, steps: list[list]) -> tuple[list, list[list]]:
             best = vars(mine.champion) | {"weights": mine.champion.weights.tolist()}
             notes = {"train.league.notes": written(mine.state())["train.league.notes"]}
             said.append([problem, mine.metrics, best, notes])
-        elif what == "paid otherwise":
-            mine.succession.paid_otherwise()
+        elif what == "rewards changed":
+            mine.succession.rewards_changed()
             said.append("")
         elif what == "go back":
             mine.go_back(*given)

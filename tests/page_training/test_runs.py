@@ -1,4 +1,4 @@
-"""Whole runs of the page's trainer, in Node: what they report, and files that go on in the page and in Python."""
+"""Whole runs of the page's trainer, in Node: what they report, and files that continue in the page and in Python."""
 
 import base64
 import dataclasses
@@ -188,7 +188,7 @@ def test_a_run_that_rests_says_that_it_is_there():
 
 
 def test_numbers_that_are_not_finite_are_reported_and_mended():
-    """Rewards that overflow: the run says so, reverts, and ends with a sentence in place of going on for ever."""
+    """Rewards that overflow: the run says so, reverts, and ends with a sentence in place of continuing for ever."""
     drill, config = setting("approach", {"learning_rate": 1.0, "max_grad_norm": 0.0, "reward_weights": {}})
     terms = tuple(dataclasses.replace(term, weight=3e38) for term in drill.spec.terms)
     drill = dataclasses.replace(drill, spec=dataclasses.replace(drill.spec, terms=terms))

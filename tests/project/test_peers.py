@@ -30,7 +30,7 @@ def test_a_run_ends_once_a_hundred_episodes_are_good_enough():
         progress.update(4000)
         progress.episodes([0.0])
         progress.update(5000)
-        raise AssertionError("the mean was 495, and the run went on")
+        raise AssertionError("the mean was 495, and the run continued")
     found = progress.result()
     assert found["last_episodes"]["agent_steps"] == found["agent_steps"] == 5000
     assert found["fresh_episodes"] is None, "it showed no policies"

@@ -163,7 +163,7 @@ def test_what_a_learner_waited_for_its_pace_is_told():
     with Trainer("bandit", pace=64 * 8, **SMALL) as t:  # an update a second
         t.start()
         assert t.wait(updates=2, progress=False)
-        budget = t._control._budget = Budget(None, None, 100.0)
+        budget = t._run.control._budget = Budget(None, None, 100.0)
         assert t.wait(updates=4, progress=False)
         assert budget.used({}, "seconds") > 1.0 > t.metrics["seconds"]
 

@@ -12,7 +12,7 @@ import pytest
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
-from dshq_widget.training import trainer as trainer_module
+from dshq_widget.training import keeping
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
@@ -195,7 +195,7 @@ def asked_for(stand):
 
 def test_the_learners_file_takes_the_place_and_the_mode_of_the_old_one(training, tmp_path):
     trainer, stand = training
-    target = trainer_module.checkpoint.save(tmp_path / "bot.dshq", checkpoint.parse(trainer.policy_file(), "old"))
+    target = checkpoint.save(tmp_path / "bot.dshq", checkpoint.parse(trainer.policy_file(), "old"))
     target.chmod(0o600)
     saved = beside(lambda: trainer.save(target))
     until(lambda: asked_for(stand))
@@ -218,14 +218,14 @@ def test_two_saves_to_one_path_are_two_files_of_the_learner(training, tmp_path):
 
 def test_a_file_that_comes_too_late_is_removed(training, tmp_path, monkeypatch):
     trainer, stand = training
-    monkeypatch.setattr(trainer_module, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(keeping, "STOP_SECONDS", 0.05)
     target = trainer.save(tmp_path / "bot.dshq")
     assert checkpoint.load(target).state == {}, "the newest policy alone"
     target.rename(tmp_path / "mine.dshq")
     stand.saves(trainer, asked_for(stand)[0], **MOMENTS)
     assert {path.name for path in tmp_path.iterdir()} == {"mine.dshq", "log"}
     stand.saves(trainer, stand.job["autosave"])
-    assert trainer._files.resume == stand.job["autosave"]
+    assert trainer._run.files.resume == stand.job["autosave"]
 
 
 def solved_orders(stand):

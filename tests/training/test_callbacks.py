@@ -107,7 +107,7 @@ def test_a_callback_that_calls_exit_ends_no_other_calls():
         t.on_update(lambda metrics: sys.exit(3))
         t.on_change(lambda: heard.append(t.config.gamma))
         for gamma in (0.5, 0.25):
-            t._status.metrics = {"updates": int(4 * gamma)}
+            t._run.status.metrics = {"updates": int(4 * gamma)}
             t.set_hyper(gamma=gamma)
             until(lambda wanted=gamma: wanted in heard)
         until(lambda: warned)

@@ -1,4 +1,4 @@
-"""Whatever dies, and whenever: nobody is left over, training goes on, and nothing broken is ever published."""
+"""Whatever dies, and whenever: nobody is left over, training continues, and nothing broken is ever published."""
 
 import json
 import os
@@ -26,7 +26,7 @@ MODES = [
 
 
 MODEST = 50.0 * SMALL["num_envs"] * SMALL["rollout_length"]
-"""Agent steps a second where training is only something that goes on: fifty updates."""
+"""Agent steps a second where training is only something that continues: fifty updates."""
 FOREIGN = ("PostgreSQL.", ".org.chromium", *(["sem."] if "PYTEST_XDIST_WORKER" in os.environ else []))
 """Names in /dev/shm that a database, a browser and multiprocessing beside these tests begin with."""
 
@@ -146,10 +146,10 @@ def two():
 def test_two_trainers_do_not_disturb_each_other(two):
     """One learner is killed again and again and at last stopped: it comes back each time, the other one never knew."""
     one, other = two
-    bystander = other._control.processes.learner.pid
+    bystander = other._run.control.processes.learner.pid
     for _ in range(2):
         seen, newest = one.version, one.version
-        victim = one._control.processes.learner.pid
+        victim = one._run.control.processes.learner.pid
         os.kill(victim, signal.SIGKILL)
         enough = time.monotonic() + PATIENCE
         while newest <= seen + 2:
@@ -158,13 +158,13 @@ def test_two_trainers_do_not_disturb_each_other(two):
             assert np.isfinite(policy.weights).all() and time.monotonic() < enough
             newest = policy.version
             time.sleep(0.01)
-        assert one._control.processes.learner.pid not in (victim, None) and one.error == ""
+        assert one._run.control.processes.learner.pid not in (victim, None) and one.error == ""
     updates = one.metrics.get("updates", 0)
-    assert one.wait(updates=updates + 3, progress=False), "counting went on, too"
+    assert one.wait(updates=updates + 3, progress=False), "counting continued, too"
     one.close()
     seen = other.version
     until(lambda: other.version > seen + 3, "another version of the other")
-    assert other._control.processes.learner.pid == bystander and other.error == "" and other.status == "training"
+    assert other._run.control.processes.learner.pid == bystander and other.error == "" and other.status == "training"
 
 
 @pytest.fixture(scope="class")
@@ -178,7 +178,7 @@ def three() -> Iterator[Trainer]:
 
 class TestRolloutProcesses:
     def test_a_stopped_worker_is_flagged_and_holds_nobody_up(self, three):
-        pid = three._control.processes.workers[0].pid
+        pid = three._run.control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
         try:
             until(lambda: f"rollout process {pid} is not responding" in three.status_text, "the warning")
@@ -188,8 +188,8 @@ class TestRolloutProcesses:
             os.kill(pid, signal.SIGCONT)
 
     def test_a_learner_that_stands_still_holds_up_no_decision(self, three):
-        """In the middle of an update, for instance: who plays asks for the newest policy, and goes on with that."""
-        pid = three._control.processes.learner.pid
+        """In the middle of an update, for instance: who plays asks for the newest policy, and continues with that."""
+        pid = three._run.control.processes.learner.pid
         os.kill(pid, signal.SIGSTOP)
         try:
             until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, "a learner that stands still")
@@ -202,7 +202,7 @@ class TestRolloutProcesses:
         until(lambda: three.version > newest.version, "another version")
 
     def test_a_killed_worker_is_replaced(self, three):
-        worker = three._control.processes.workers[1]
+        worker = three._run.control.processes.workers[1]
         os.kill(worker.pid, signal.SIGKILL)
         until(lambda: "a rollout process ended; it is being replaced" in three.status_text, "the warning")
         until(lambda: worker.generation == 1, "another process")
@@ -212,7 +212,7 @@ class TestRolloutProcesses:
     def test_memory_counts_the_learner_and_its_workers_together(self, three):
         seen = three.metrics["updates"]
         until(lambda: three.metrics["updates"] > seen + 20 and len(three.history) > 3, "a report of all three")
-        processes = three._control.processes
+        processes = three._run.control.processes
         learner, *workers = (
             psutil.Process(child.pid).memory_info().rss / 1e6 for child in (processes.learner, *processes.workers)
         )
@@ -226,7 +226,7 @@ def test_processes_outlive_the_thread_that_called_start_and_are_modest():
         thread.join()
         assert trainer.wait(seconds=0, progress=False)
         until(lambda: trainer.version > 1, "the first version of the learner's own")
-        children = (trainer._control.processes.learner, *trainer._control.processes.workers)
+        children = (trainer._run.control.processes.learner, *trainer._run.control.processes.workers)
         family = [psutil.Process(child.pid) for child in children]
         assert [child.generation for child in children] == [0, 0]
         for process in family:
@@ -236,7 +236,7 @@ def test_processes_outlive_the_thread_that_called_start_and_are_modest():
         used = [2.0]
 
         def nearly_free() -> bool:
-            """For two seconds; what else goes on at first, or beside them on a busy machine, ends one day."""
+            """For two seconds; what else continues at first, or beside them on a busy machine, ends one day."""
             before = [sum(process.cpu_times()[:2]) for process in family]
             time.sleep(2)
             used[:] = [sum(process.cpu_times()[:2]) - b for process, b in zip(family, before, strict=True)]
@@ -253,7 +253,7 @@ def test_starting_and_stopping_over_and_over_leaves_nothing_behind(cycles):
         with Trainer("cartpole", **SMALL) as trainer:
             trainer.start()
             assert trainer.wait(updates=1, progress=False)
-            processes: Any = trainer._control.processes
+            processes: Any = trainer._run.control.processes
             child = processes.learner
             trainer.stop()
             assert trainer.join(PATIENCE) and child.join(PATIENCE)

@@ -1,4 +1,4 @@
-"""Runs that outlive their kernel: which may be gone on with, and which are left alone."""
+"""Runs that outlive their kernel: which may be continued with, and which are left alone."""
 
 import dataclasses
 import errno

@@ -176,7 +176,7 @@ def test_a_home_of_nobody_is_a_folder_of_that_name(tmp_path, monkeypatch):
     with Trainer(Walk) as t:
         assert t.save(name) == tmp_path / name
     with Trainer(Walk, resume=name) as t:
-        assert t._files.to_resume() == str(tmp_path / name)
+        assert t._run.files.to_resume() == str(tmp_path / name)
         t.resume_from(name)
     for missing in ("~nobody-of-this-name/none.dshq", "~nobody-else/walk.dshq"):
         with pytest.raises(CheckpointError, match="cannot read the policy file .*No such file"):
@@ -301,11 +301,15 @@ def test_a_killed_learner_is_replaced_and_versions_never_fall(trained):
     t = running(trained)
     until(lambda: t.version > 0)
     seen = t.version
-    victim = t._control.processes.learner.pid
+    victim = t._run.control.processes.learner.pid
     os.kill(victim, signal.SIGKILL)
     newest = seen
     deadline = time.monotonic() + PATIENCE
-    while t._control.processes is None or t._control.processes.learner.pid in (victim, None) or t.version <= seen + 2:
+    while (
+        t._run.control.processes is None
+        or t._run.control.processes.learner.pid in (victim, None)
+        or t.version <= seen + 2
+    ):
         version = t.version
         assert version >= newest and time.monotonic() < deadline
         newest = version
@@ -435,7 +439,7 @@ def test_a_learner_that_cannot_work_is_one_sentence():
 def test_close_leaves_no_process():
     t = Trainer(Walk, **SMALL)
     running(t)
-    pid, processes = t._control.processes.learner.pid, t._control.processes
+    pid, processes = t._run.control.processes.learner.pid, t._run.control.processes
     t.close()
     assert processes.learner.join(PATIENCE)
     with pytest.raises(ProcessLookupError):

@@ -41,7 +41,11 @@ class Undone(Trainer):
 
     processes: object = None
 
-    def _start_processes(self, orders):
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self._run.starts.processes = self._none
+
+    def _none(self, *_orders):
         if isinstance(self.processes, BaseException):
             raise self.processes
         return self.processes
@@ -69,14 +73,14 @@ def test_a_start_that_fails_says_why_and_can_be_tried_again(trainer, error):
     assert trainer.status == "error" and str(error) in trainer.error
     trainer.processes = Stand()
     trainer.start()
-    assert trainer.status == "starting" and trainer._control.processes is trainer.processes
+    assert trainer.status == "starting" and trainer._run.control.processes is trainer.processes
 
 
 def test_a_replacement_that_cannot_start_is_a_failed_run(trainer):
     trainer.processes = first = Stand()
     trainer.start()
     trainer.processes = OSError(errno.ENOSPC, "No space left on device")
-    trainer._on_exit(first, Exit(-9, False, False, "the learner was killed", "", ""))
+    trainer._run.on_exit(first, Exit(-9, False, False, "the learner was killed", "", ""))
     assert trainer.status == "error" and "No space left" in trainer.error and "No space left" in trainer.status_text
     assert trainer.join(0)
 
@@ -146,15 +150,15 @@ def test_a_load_onto_a_full_disk_changes_nothing(trainer, arriving, monkeypatch,
     before = snapshot(trainer)
     with monkeypatch.context() as patch:
         if step == "put":
-            patch.setattr(trainer._files, "autosave", full)
+            patch.setattr(trainer._run.files, "autosave", full)
         else:
-            patch.setattr(trainer._files, "set_aside", full)
+            patch.setattr(trainer._run.files, "set_aside", full)
         with pytest.raises(CheckpointError, match="No space left"):
             trainer.load_checkpoint(arriving, "bot.dshq")
     assert snapshot(trainer) == before
-    assert [name for name in os.listdir(trainer._files.autosave().parent) if name.endswith(".dshq")] == []
+    assert [name for name in os.listdir(trainer._run.files.autosave().parent) if name.endswith(".dshq")] == []
     trainer.load_checkpoint(arriving, "bot.dshq")
-    assert trainer.version == 9 and os.path.basename(trainer._files.resume) == "loaded.dshq"
+    assert trainer.version == 9 and os.path.basename(trainer._run.files.resume) == "loaded.dshq"
 
 
 @pytest.mark.parametrize("kept", ["saved", "set aside"])
@@ -162,11 +166,11 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
     """The file of the run is written anew with weights that were published after it."""
     state = {"adam_step": np.array(9, np.int64), "train.targets": np.array([1.5]), "train.updates": np.array(9)}
     path = checkpoint.save(tmp_path / "autosave.dshq", dataclasses.replace(arriving, state=state, step=900))
-    trainer._state.adopt(checkpoint.load(path), path)
+    trainer._run.state.adopt(checkpoint.load(path), path)
     newest = dataclasses.replace(trainer.latest_policy(), version=12, step=1200, weights=arriving.weights + 1)
-    trainer._latest.replace(newest)
-    trainer._status.metrics |= {"updates": 11, "version": 11, "agent_steps": 1100}
-    again = trainer.save(path) if kept == "saved" else trainer._state._set_aside("replaced.dshq")
+    trainer._run.latest.replace(newest)
+    trainer._run.status.metrics |= {"updates": 11, "version": 11, "agent_steps": 1100}
+    again = trainer.save(path) if kept == "saved" else trainer._run.state._set_aside("replaced.dshq")
     found = checkpoint.load(again)
     assert (found.version, found.step) == (12, 1200) and np.array_equal(found.weights, newest.weights)
     assert {name: row.tolist() for name, row in found.state.items()} == {
@@ -178,8 +182,8 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
 
 def test_only_agent_steps_are_something_learned(trainer):
     """Version 1 of a run with rollout processes is untrained: nothing is kept of it, and the settings still count."""
-    trainer._latest.replace(dataclasses.replace(trainer.latest_policy(), version=1))
-    assert trainer._state._set_aside("replaced.dshq") is None
+    trainer._run.latest.replace(dataclasses.replace(trainer.latest_policy(), version=1))
+    assert trainer._run.state._set_aside("replaced.dshq") is None
     trainer.set_hyper(hidden_sizes=(4,))
     assert trainer.version == 0 and trainer.latest_policy().layers[1] == 4
 
@@ -189,7 +193,7 @@ def test_a_loaded_policy_that_a_new_network_replaces_is_named(trainer, arriving,
     trainer.on_warning(heard.append)
     trainer.load(checkpoint.save(tmp_path / "bot.dshq", arriving))
     trainer.set_hyper(hidden_sizes=(4,))
-    trainer._starts.begin()
+    trainer._run.starts.begin()
     (said,) = heard
     assert trainer.version == 0 and said.startswith("a new network begins; version 9, which is in ")
     assert checkpoint.load(said.split(" is in ")[1].split(",")[0]).version == 9
@@ -205,13 +209,13 @@ def test_what_came_while_training_ran_and_cannot_be_loaded_holds_nobody_up(train
     trainer.load_checkpoint(arriving, "bot.dshq")
     assert running.stopped and "then loading bot.dshq" in trainer.status_text
     monkeypatch.setattr(
-        trainer._files, "put", lambda saved: (_ for _ in ()).throw(CheckpointError("cannot save: full"))
+        trainer._run.files, "put", lambda saved: (_ for _ in ()).throw(CheckpointError("cannot save: full"))
     )
     trainer.start()
     trainer.processes = Stand()
-    trainer._on_exit(running, ENDED)
+    trainer._run.on_exit(running, ENDED)
     until(lambda: "starting" in notified)
     assert any("bot.dshq was not loaded: cannot save: full" in text for text in heard)
     assert trainer.version == 0 and trainer.status == "starting", "the start that was asked for happens"
-    trainer._on_exit(trainer.processes, ENDED)
+    trainer._run.on_exit(trainer.processes, ENDED)
     assert trainer.join(0)

@@ -1,4 +1,4 @@
-"""Whatever a step raises, the thread that called it goes on."""
+"""Whatever a step raises, the thread that called it continues."""
 
 import pytest
 

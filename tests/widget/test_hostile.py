@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from dshq_widget.contract import protocol
 from dshq_widget.runtime import budget
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import drill_widget
+from dshq_widget.widget import drill_widget, page_files
 from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.kernel_show import KernelShow
@@ -85,7 +85,7 @@ def victim(request, tmp_path_factory):
     patch = pytest.MonkeyPatch()
     folder = tmp_path_factory.mktemp("static")
     (folder / "widget.js").write_text("export default {};\n")
-    patch.setattr(drill_widget, "STATIC", folder)
+    patch.setattr(page_files, "STATIC", folder)
     patch.setattr(drill_widget, "Trainer", Untrained)
     patch.setattr(drill_widget, "KernelShow", Unplayed)
     patch.setattr(comm, "create_comm", RecordingComm)

@@ -110,7 +110,7 @@ def test_a_run_is_started_steered_and_stopped_in_the_page(page, tmp_path):
     page.stops()
     assert w.status_text == "stopped at version 5"
     w.train()
-    assert page.begin()["policy"]["version"] == 5  # it goes on where it ended
+    assert page.begin()["policy"]["version"] == 5  # it continues where it ended
 
 
 def test_one_update_at_a_time(page):

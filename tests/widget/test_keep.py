@@ -132,7 +132,7 @@ def test_loading_stops_and_keeps_a_running_training(tmp_path):
         assert trainer.version == 0 and trainer.status == "stopped"
         assert "replaced.dshq" in trainer.status_text
         assert checkpoint.load(tmp_path / "log" / "replaced.dshq").version >= 5
-        trainer.start()  # and goes on from what was loaded
+        trainer.start()  # and continues from what was loaded
         assert trainer.wait(updates=2, progress=False)
         assert trainer.version >= 2
 

@@ -35,7 +35,7 @@ def test_a_short_league_is_sent_whole():
 def test_the_trait_follows_the_trainer(make):
     widget = make()
     assert widget.league == []
-    widget._trainer._status.league = table(snapshots=3, champion=1)
+    widget._trainer._run.status.league = table(snapshots=3, champion=1)
     widget._refresh()
     assert [row["name"] for row in widget.league if row.get("champion")] == ["v7"]
     widget.comm.say({"type": "HELLO"})
@@ -47,7 +47,7 @@ def test_the_trait_follows_the_trainer(make):
 def test_warnings_of_the_trainer_reach_the_page(make):
     widget = make()
     widget.comm.say({"type": "HELLO"})
-    widget._trainer._status.warn("something is odd")
+    widget._trainer._run.status.warn("something is odd")
     assert until(lambda: widget.comm.customs("LOG")) == [
         {"type": "LOG", "level": "warning", "text": "something is odd"}
     ]

@@ -88,7 +88,7 @@ def test_a_paused_training_stays_paused_and_keeps_its_end(make):
     until(lambda: w._trainer.metrics or w._trainer.status == "training")
     w._inbox.take_message({"type": "PAY_FOR", "line": "0.25"}, [])
     until(lambda: w._trainer.status == "training" and "own_reward" in str(w._trainer.drill.spec.terms))
-    assert w._trainer.paused and w._trainer._control._until_solved
+    assert w._trainer.paused and w._trainer._run.control._until_solved
 
 
 def test_the_page_asks_is_answered_and_gets_the_rules(make):

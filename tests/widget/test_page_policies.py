@@ -5,7 +5,7 @@ import urllib.request
 import pytest
 
 from dshq_widget.drills.bandit import Bandit
-from dshq_widget.widget import drill_widget, export_html, play_server
+from dshq_widget.widget import export_html, page_files, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_server import serve
 
@@ -34,7 +34,7 @@ def test_a_page_asks_no_other_host(policy: str):
 def test_what_is_served_and_exported_has_them(tmp_path, monkeypatch):
     for name in ("widget.js", "play.js", "standalone.js", "widget.css"):
         (tmp_path / name).write_text("/* */")
-    monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
+    monkeypatch.setattr(page_files, "STATIC", tmp_path)
     with DrillWidget(Bandit) as made:
         server = serve(made)
         try:

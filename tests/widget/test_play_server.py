@@ -19,7 +19,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.rate_limit import RateLimit
-from dshq_widget.widget import drill_widget, inbox, play_comm, play_server
+from dshq_widget.widget import inbox, page_files, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
@@ -32,7 +32,7 @@ def bundle(tmp_path, monkeypatch):
     """A page's bundle, so that these tests need no Node."""
     for name in ("widget.js", "play.js"):
         (tmp_path / name).write_text(f"/* {name} */\n")
-    monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
+    monkeypatch.setattr(page_files, "STATIC", tmp_path)
 
 
 @pytest.fixture
@@ -338,7 +338,7 @@ async def test_a_page_that_sends_faster_than_it_is_heard_has_to_wait(served, mon
         most.append(w._inbox._bytes)
         assert held.wait(PATIENCE)
 
-    monkeypatch.setitem(w._commands.verbs, "LOAD_POLICY", slow)
+    monkeypatch.setitem(w._commands._verbs, "LOAD_POLICY", slow)
     bad, fine = await opened(server), await opened(server)
     await fine.hello()
     sending = asyncio.gather(*(bad.say({"method": "custom", "content": part}, bytes(12 << 20)) for _ in range(20)))
@@ -360,7 +360,7 @@ async def test_a_page_that_floods_is_read_slowly_and_holds_nobody_up(served, mon
     w, server = served
     monkeypatch.setattr(play_server, "MESSAGES_A_SECOND", 2.0)
     heard: list[Any] = []
-    monkeypatch.setitem(w._commands.verbs, "SAVE_POLICY", lambda *_: heard.append(1))
+    monkeypatch.setitem(w._commands._verbs, "SAVE_POLICY", lambda *_: heard.append(1))
     bad = await opened(server)
     monkeypatch.setattr(play_server, "MESSAGES_A_SECOND", 1e6)
     fine = await opened(server)

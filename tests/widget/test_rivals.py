@@ -146,7 +146,7 @@ def test_an_opponent_that_left_the_league_is_left_for_the_drills_own(make, monke
         Trainer, "league_policy", lambda self, version=None: checkpoint.load(ladder.path("ball", "gold"))
     )
     with make("ball", mode="sandbox") as w:
-        w._trainer._status.league = table(snapshots=2, champion=1)
+        w._trainer._run.status.league = table(snapshots=2, champion=1)
         w._refresh()
         w.opponent = "league:v7"
         w.reset_training()

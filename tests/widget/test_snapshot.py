@@ -1,4 +1,4 @@
-"""A page's snapshot of its match, as it is checked before other pages go on from it; js/match/bounds.ts checks it, too."""
+"""A page's snapshot of its match, as it is checked before other pages continue from it; bounds.ts checks it, too."""
 
 import pytest
 
@@ -9,8 +9,16 @@ from dshq_widget.widget import page_protocol
 SPEC = compile_drill(Bandit).spec
 KNOWN = {SPEC.rules_hash: page_protocol.of_rules(SPEC)}
 GOOD = {
-    **{"tick": 90, "score": [1, 0.5], "version": 3, "state": bytes(4 * SPEC.words), "rules_hash": SPEC.rules_hash},
-    **{"seed": 7, "rng": 2**32 - 1, "phase": 1, "rest": 2, "match": 2},
+    "tick": 90,
+    "score": [1, 0.5],
+    "version": 3,
+    "state": bytes(4 * SPEC.words),
+    "rules_hash": SPEC.rules_hash,
+    "seed": 7,
+    "rng": 2**32 - 1,
+    "phase": 1,
+    "rest": 2,
+    "match": 2,
 }
 
 

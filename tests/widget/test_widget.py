@@ -15,7 +15,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.notebook import cells
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import drill_widget, page_protocol
+from dshq_widget.widget import drill_widget, page_files, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import ACK_SECONDS, LIVE
 from tests.harness.browser.recorded_widget import PATIENCE, until
@@ -112,7 +112,7 @@ def test_a_policy_of_ones_own_drill_asks_for_its_class(tmp_path):
 
 
 def test_a_missing_bundle_says_how_to_build_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(drill_widget, "STATIC", tmp_path / "none")
+    monkeypatch.setattr(page_files, "STATIC", tmp_path / "none")
     with pytest.raises(FileNotFoundError, match="make setup"):
         DrillWidget()
 
@@ -366,8 +366,8 @@ def test_the_same_in_a_real_kernel(tmp_path):
         import sys; sys.path[:0] = [{str(here)!r}, {str(here / "kernels")!r}]
         from pathlib import Path
         from dshq_widget import DrillWidget
-        from dshq_widget.widget import drill_widget
-        drill_widget.STATIC = Path({str(tmp_path)!r})
+        from dshq_widget.widget import page_files
+        page_files.STATIC = Path({str(tmp_path)!r})
         made = []
         """
         run(textwrap.dedent(setup), "cell-0")

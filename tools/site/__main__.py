@@ -24,8 +24,8 @@ OWN = Path(__file__).parent
 def build(out: Path, stage: Path, lesson_pages: Path) -> Path:
     """Write the site to `out`, by way of the folder `stage`; returns its first page.
 
-    Both folders are made anew. `lesson_pages` holds the pages of `tools.pages`. Raises FileNotFoundError where one of
-    these is missing, and mkdocs' Abort where a link leads nowhere.
+    Both folders are made from scratch. `lesson_pages` holds the pages of `tools.pages`. Raises FileNotFoundError where
+    one of these is missing, and mkdocs' Abort where a link leads nowhere.
     """
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(OWN / "pages", stage)

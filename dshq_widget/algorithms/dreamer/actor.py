@@ -88,7 +88,7 @@ class Actor:
     def begin_anew(self) -> None:
         """Empty the ring, and begin new episodes."""
         self.games.begin_anew()
-        self.ring.total = 0
+        self.ring.holds(0)
         self.commits.continue_after(0)
 
     def state(self) -> dict[str, NDArray[Any]]:

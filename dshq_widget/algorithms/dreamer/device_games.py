@@ -93,7 +93,7 @@ class DeviceFrameGames(PaidGames):
         self._painter.draw(out)
 
     def step(self, actions: Tensor) -> Tensor:
-        """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead.
+        """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over start over instead.
         Returns stats f64 (learning/telemetry/report.py), still on the device.
         """
         games, anew, ended = self.games, self.over.clone(), self.over.clone()
@@ -149,7 +149,7 @@ class DeviceFrameGames(PaidGames):
         return self._sums(torch.zeros_like(self.over), self._room(dtype=torch.int64))
 
     def _closed(self, decided: Tensor) -> Tensor:
-        """The stats of a step that made so many decisions; the sums of episodes that are over begin again."""
+        """The stats of a step that made `decisions`; the sums of episodes that are over begin again."""
         stats = self._sums(self.over, decided)
         for row in (self._returns, self._decisions, self._terms):
             row.masked_fill_(self.over, 0)

@@ -105,7 +105,7 @@ class FrameGames(PaidGames):
 
     def pay_at(self, gamma: float) -> None:
         super().pay_at(gamma)
-        self.batch.gamma = np.float32(self.gamma)
+        self.batch.pay(gamma=self.gamma)
 
     def begin_anew(self) -> None:
         """New episodes in all games; what the last step brought is forgotten."""
@@ -121,7 +121,7 @@ class FrameGames(PaidGames):
         raster.draw_into(out, self.batch.game, self.batch.tiles, self._tones, self._view)
 
     def step(self, actions: NDArray[Any]) -> NDArray[Any]:
-        """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead.
+        """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over start over instead.
         Returns stats f64 (learning/telemetry/report.py).
         """
         batch, anew, ended = self.batch, self.over, self.over.copy()

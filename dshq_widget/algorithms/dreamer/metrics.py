@@ -6,7 +6,7 @@ METRICS: dict[str, Metric] = {
     "loss_world_model": Metric("TRAINER", "", "Loss of the world model: all its parts, weighted.", False),
     "loss_image": Metric("TRAINER", "shade^2", "Squared error of reconstructed frames, summed over a frame.", False),
     "loss_reward": Metric("TRAINER", "nats", "Cross entropy of the world model's reward.", False),
-    "loss_continue": Metric("TRAINER", "nats", "Cross entropy of whether an episode goes on.", False),
+    "loss_continue": Metric("TRAINER", "nats", "Cross entropy of whether an episode continues.", False),
     "loss_critic": Metric("TRAINER", "nats", "Cross entropy of the critic against imagined returns.", False),
     "surprise": Metric(
         "TRAINER", "nats", "How far a frame moves what the world model expected of it (KL divergence).", False

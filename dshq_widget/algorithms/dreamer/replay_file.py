@@ -48,7 +48,7 @@ def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing) -> bool:
         ring.rows[name][:slots].copy_(torch.from_numpy(np.array(state[PREFIX + name])).to(dtype))
     if ring.remembered:
         _remember(state, ring, slots)
-    ring.total = total
+    ring.holds(total)
     return True
 
 

@@ -31,7 +31,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop; `blocks` are the `weights`."""
+    """Train until stopped; `blocks` are the `weights`."""
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(DreamerSettings, "dreamer", job.get("algorithm_settings"))
     threads = int(job["threads"])
@@ -76,7 +76,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(DreamerReport(dreamer, source, acting), new_settings(dreamer, source)),
     )
     if training.version and not learner.restored:
-        training.warn("there is no file with the world model: it learns anew")
+        training.warn("there is no file with the world model: it learns from scratch")
     where = "the GPU" if device in DEVICES else f"{threads} thread{'s' * (threads > 1)}"
     text = f"dreaming: {settings.games} games, size {settings.size}, {where}"
     training.train({"text": text, "device": device, "workers": 0, "threads": threads})
@@ -86,8 +86,8 @@ def new_settings(dreamer: Dreamer, games: DreamerGames) -> OwnSettings:
     """Hands changed settings of the section `dreamer` to the games and the model."""
 
     def take(changes: Mapping[str, Any]) -> None:
-        dreamer.settings = settings = dataclasses.replace(games.settings, **changes)
-        dreamer.model.rare_shades, dreamer.model.free_nats = settings.rare_shades, settings.free_nats
+        settings = dataclasses.replace(games.settings, **changes)
+        dreamer.change(settings)
         games.change(settings)
 
     return OwnSettings("dreamer", take)

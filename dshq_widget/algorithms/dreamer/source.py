@@ -93,7 +93,7 @@ class DreamerGames(SimpleSource):
 
     def _begin_anew(self, why: str) -> None:
         self.actor.begin_anew()
-        self._warn(f"{why}, and the games begin anew")
+        self._warn(f"{why}, and the games start over")
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Ring, games, the player's memory and every generator, for an exact continuation."""
@@ -108,7 +108,7 @@ class DreamerGames(SimpleSource):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state` returned. With another ring, another number of games or another fingerprint, games
-        begin anew, and the ring is filled again: `warn` says so.
+        start over, and the ring is filled again: `warn` says so.
         """
         actor = self.actor
         if COUNTS not in state:

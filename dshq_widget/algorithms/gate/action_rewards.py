@@ -85,5 +85,6 @@ class ActionRewards:
         rows = state.get("train.gate.predictor")
         if rows is None or rows.shape != (3, LAYOUT.size):
             return
-        weights, self.adam.mean, self.adam.square = (row.astype(np.float32) for row in rows)
-        self.network, self.adam.steps = Trunk(weights, LAYOUT), int(state["train.gate.predictor_steps"])
+        weights, mean, square = (row.astype(np.float32) for row in rows)
+        self.network = Trunk(weights, LAYOUT)
+        self.adam.restore(mean, square, int(state["train.gate.predictor_steps"]))

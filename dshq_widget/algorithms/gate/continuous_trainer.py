@@ -47,6 +47,10 @@ class ContinuousTrainer:
         """The newest version. Nothing changes it, so no lock is held while it is used."""
         return self._model
 
+    def change(self, settings: GateSettings) -> None:
+        """Train by other settings from now on."""
+        self.settings = settings
+
     @property
     def ready(self) -> bool:
         """Whether the buffer holds enough for a step."""
@@ -113,7 +117,7 @@ class ContinuousTrainer:
         return training_rewards(batch, self.settings.gate_weight, self.settings.actual_weight)
 
     def load(self, network: GateNetwork) -> None:
-        """Go on from other weights with a fresh optimiser, as the next version; predictions begin anew, too."""
+        """Continue from other weights with a fresh optimiser, as the next version; predictions begin untrained, too."""
         self.adam = Adam(network.layout.size)
         self.action_rewards = ActionRewards(self.seed) if self.settings.action_rewards else None
         self._model = Model(self._model.version + 1, network)
@@ -138,9 +142,9 @@ class ContinuousTrainer:
         size = self._model.network.layout.size
         if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, size):
             return
-        self.adam.mean, self.adam.square = (row.copy() for row in state["train.gate.adam"])
+        mean, square = (row.copy() for row in state["train.gate.adam"])
         version, steps, self.skipped, _ = state["train.gate.numbers"].tolist()
-        self.adam.steps = steps if self.adam.square.any() else 0  # fresh moments have no steps
+        self.adam.restore(mean, square, steps if square.any() else 0)  # fresh moments have no steps
         self._model = Model(version, self._model.network)
         self.baseline = float(state["train.gate.baseline"])
         self.rng = unpack_generator(state["train.gate.rng"])

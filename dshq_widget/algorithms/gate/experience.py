@@ -160,7 +160,7 @@ class ExperienceBuffer:
             return self._records[np.arange(self._added - n, self._added) % len(self._records)]
 
     def rejudge(self, judge: object) -> None:
-        """Compute expected rewards and gate signals anew from the stored components, after the gate's weights or its
+        """Compute expected rewards and gate signals again from the stored components, after the gate's weights or its
         threshold have changed; `judge` is `SimulationGate.judge`.
         """
         with self._lock:

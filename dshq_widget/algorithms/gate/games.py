@@ -97,7 +97,7 @@ class GateGames(SimpleSource):
             self.buffer.complete(k, float(np.clip(reward, -1.0, 1.0)))
         version, network = learner.get_model_for_inference()
         settings = self.gate.settings
-        self.gate.epsilon = annealed(settings, self.decisions)
+        self.gate.explore(annealed(settings, self.decisions))
         features = self.territories.features()
         proposals = self.proposals(network, features)
         actions = np.full(len(proposals), WAIT, np.int64)
@@ -135,8 +135,8 @@ class GateGames(SimpleSource):
         return propose(network, features, self.rng)
 
     def change(self, settings: GateSettings) -> None:
-        """Judge by other settings from now on; what is stored is judged anew by them."""
-        self.gate.settings = settings
+        """Judge by other settings from now on; what is stored is judged again by them."""
+        self.gate.change(settings)
         self.buffer.rejudge(self.gate.judge)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -151,8 +151,8 @@ class GateGames(SimpleSource):
         return own | made | self.territories.state() | self.buffer.state()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what `state` returned. Stored decisions are judged anew, by the gate of now; what they brought cannot
-        be, so the buffer begins empty where other rewards were paid.
+        """Restore what `state` returned. Stored decisions are judged again, by the present gate; what they brought
+        cannot be, so the buffer begins empty where other rewards were paid.
         """
         if "train.gate.clock" not in state:
             return
@@ -170,7 +170,7 @@ class GateGames(SimpleSource):
 
 
 def annealed(settings: GateSettings, decisions: int) -> float:
-    """The exploration bonus after so many decisions: linear to 0."""
+    """The exploration bonus after `decisions`: linear to 0."""
     if settings.exploration_decisions == 0:
         return settings.exploration
     return settings.exploration * max(1.0 - decisions / settings.exploration_decisions, 0.0)

@@ -55,6 +55,14 @@ class SimulationGate:
         self.settings = settings or GateSettings()
         self.epsilon = self.settings.exploration
 
+    def change(self, settings: GateSettings) -> None:
+        """Judge by other settings from now on; the bonus stays."""
+        self.settings = settings
+
+    def explore(self, epsilon: float) -> None:
+        """Add another exploration bonus from now on."""
+        self.epsilon = epsilon
+
     def evaluate(
         self, observation: Mapping[str, Any], spawn_chunk: int, spawn_type: str, nn_confidence: float = 1.0
     ) -> GateResult:
@@ -79,7 +87,7 @@ class SimulationGate:
 
     def judge(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Expected rewards and gate signals f64 `[...]` of components f64 `[..., 5]`, by the present weights and
-        threshold: what is stored can be judged anew after a change.
+        threshold: what is stored can be judged again after a change.
         """
         s = self.settings
         value = (

@@ -86,6 +86,10 @@ class History:
         last[1] += sent
         last[2] += signal
 
+    def restore(self, bins: list[list[float]], size: int) -> None:
+        """Continue with these bins of `size` decisions."""
+        self.bins, self.size = bins, size
+
     def tenths(self) -> dict[str, float]:
         """Share of SEND and mean gate signal, bonus left out, of the first and of the last tenth of the run."""
         if not self.bins:
@@ -149,5 +153,4 @@ class GateReport(Companion):
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         if "train.gate.history" in state:
-            self.history.bins = state["train.gate.history"].tolist()
-            self.history.size = int(state["train.gate.bin"])
+            self.history.restore(state["train.gate.history"].tolist(), int(state["train.gate.bin"]))

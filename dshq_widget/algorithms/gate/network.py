@@ -184,6 +184,10 @@ class Adam:
         self.square: np.ndarray = np.zeros(size, np.float32)
         self.steps = 0
 
+    def restore(self, mean: np.ndarray, square: np.ndarray, steps: int) -> None:
+        """Continue with these moments after `steps`."""
+        self.mean, self.square, self.steps = mean, square, steps
+
     def step(self, flat: np.ndarray, gradient: np.ndarray, learning_rate: float) -> np.ndarray:
         """The parameters after one step; `flat` stays as it is."""
         self.steps += 1

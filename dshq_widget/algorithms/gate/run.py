@@ -31,7 +31,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop; `blocks` are the `weights`."""
+    """Train until stopped; `blocks` are the `weights`."""
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(GateSettings, "gate", job.get("algorithm_settings"))
     announce(channel, f"compiling the rules of {drill.spec.title}")
@@ -64,7 +64,8 @@ def new_settings(trainer: ContinuousTrainer, games: GateGames) -> OwnSettings:
     """Hands changed settings of the section `gate` to the trainer and the games, which judge again what is stored."""
 
     def take(changes: Mapping[str, Any]) -> None:
-        trainer.settings = dataclasses.replace(trainer.settings, **changes)
-        games.change(trainer.settings)
+        settings = dataclasses.replace(trainer.settings, **changes)
+        trainer.change(settings)
+        games.change(settings)
 
     return OwnSettings("gate", take)

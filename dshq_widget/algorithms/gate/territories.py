@@ -19,7 +19,7 @@ from dshq_widget.learning.saved.saved_state import taken
 
 
 class Territories:
-    """`n` games of the Territory Drill. A finished one begins anew at once."""
+    """`n` games of the Territory Drill. A finished one starts over at once."""
 
     def __init__(self, drill: CompiledDrill, n: int, seed: int, weights: Mapping[str, float] | None = None) -> None:
         self.batch = Batch(drill, n, seed, weights=weights, practice=False, shaping=False)

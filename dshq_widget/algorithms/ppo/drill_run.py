@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop. `job` is made by processes.py; `blocks` are `weights` and, with rollout processes,
+    """Train until stopped. `job` is made by processes.py; `blocks` are `weights` and, with rollout processes,
     `ring` and `pool`.
     """
     ppo = DrillPPO(channel, job)

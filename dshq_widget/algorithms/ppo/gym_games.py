@@ -170,7 +170,7 @@ def unlink_semaphores() -> None:
 
 class GymGames(SimpleSource):
     """`config.num_envs` environments and their current episodes, of which none is that of an earlier start: `version`
-    is the one that the run goes on from. `device` is the learner's. Raises GymError if one fails.
+    is the one that the run continues from. `device` is the learner's. Raises GymError if one fails.
     """
 
     def __init__(

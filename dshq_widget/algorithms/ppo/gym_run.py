@@ -31,7 +31,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop. `job` is made by processes.py; `blocks` are the `weights`."""
+    """Train until stopped. `job` is made by processes.py; `blocks` are the `weights`."""
     config = TrainConfig.from_values(job["hyper"])
     environment = Environment.from_json(job["drill"])
     own = own_network(environment.spec, job) if job.get("network") else None

@@ -178,7 +178,7 @@ class DrillProcesses:
         try:
             self._start()
         except Exception as error:
-            why = f"training cannot go on with rollout processes: {str(error) or repr(error)}"
+            why = f"training cannot continue with rollout processes: {str(error) or repr(error)}"
             self._on_exit(self, Exit(None, False, False, why, traceback.format_exc(), ""))
             return
         early, self._early = self._early or [], []

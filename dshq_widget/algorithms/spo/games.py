@@ -140,6 +140,10 @@ class SearchedGames(SimpleSource):
         self.seconds += time.monotonic() - began
         return Experience(self.replay, np.zeros(0, np.int64), stats, decisions=made)
 
+    def change(self, settings: SpoSettings) -> None:
+        """Search by other settings from now on."""
+        self.settings = settings
+
     def made_with(self, config: TrainConfig) -> fingerprint.Fingerprint:
         """The fingerprint of now. A search's returns, which say what the policy learns, have a discount of
         their own.
@@ -238,7 +242,7 @@ class SearchedGames(SimpleSource):
         )
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what `state` returned. With another number of games or other rules, games begin anew; then, and with
+        """Restore what `state` returned. With another number of games or other rules, games start over; then, and with
         a replay of another shape, the replay begins empty. What was made with another fingerprint goes with the next
         rollout, which knows the settings.
         """
@@ -246,7 +250,7 @@ class SearchedGames(SimpleSource):
             return
         tiles = self.tiles.view(np.uint8).reshape(-1)
         if state["train.tiles"].shape != tiles.shape:
-            self._warn("the file has other games than this run: the replay begins empty, and the games begin anew")
+            self._warn("the file has other games than this run: the replay begins empty, and the games start over")
             return
         tiles[:] = state["train.tiles"]
         self.running[:] = state["train.running"]

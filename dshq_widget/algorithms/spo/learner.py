@@ -71,6 +71,14 @@ class SpoLearner:
 
     # ---- learning
 
+    def change(self, settings: SpoSettings) -> None:
+        """Learn with other settings from now on."""
+        self.settings = settings
+
+    def explore(self, noise: float) -> None:
+        """Search with this noise until the next update."""
+        self.noise = noise
+
     def schedule(self, progress: Progress) -> dict[str, float]:
         return {"learning_rate": progress.config.learning_rate * self.factor(progress)}
 

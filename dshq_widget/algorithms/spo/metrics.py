@@ -13,7 +13,7 @@ METRICS: dict[str, Metric] = {
         "ACTOR", "share", "Effective share of a search's particles at its end; 1 means that all are alike."
     ),
     "search_entropy": Metric("ACTOR", "nats", "Entropy of the particles' weights at the end of a search."),
-    "search_alive": Metric("ACTOR", "share", "Share of the particles whose game goes on at the end of a search."),
+    "search_alive": Metric("ACTOR", "share", "Share of the particles whose game continues at the end of a search."),
     "searched_return": Metric(
         "ACTOR", "reward", "Mean return of 32 episodes in which search decides, beside the evaluated return.", True
     ),

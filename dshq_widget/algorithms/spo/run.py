@@ -30,7 +30,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop; `blocks` are the `weights`."""
+    """Train until stopped; `blocks` are the `weights`."""
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(SpoSettings, "spo", job.get("algorithm_settings"))
     threads = int(job.get("threads") or 1)
@@ -75,8 +75,8 @@ class Searching(Companion):
         self.learner = learner
 
     def begin(self, run: Run) -> None:
-        """A run that goes on explores as much as it did; `Exploration` has begun before."""
-        self.learner.noise = run.entropy_bonus
+        """A run that continues explores as much as it did; `Exploration` has begun before."""
+        self.learner.explore(run.entropy_bonus)
 
 
 def warm_up(drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec) -> None:
@@ -95,6 +95,7 @@ def new_settings(learner: SpoLearner, games: SearchedGames) -> OwnSettings:
     def take(changes: Mapping[str, Any]) -> None:
         settings = dataclasses.replace(learner.settings, **changes)
         games.replay.check_period(settings.sample_period)
-        learner.settings = games.settings = settings
+        learner.change(settings)
+        games.change(settings)
 
     return OwnSettings("spo", take)

@@ -26,7 +26,7 @@ from dshq_widget.classroom.service.upload_checks import (
 from dshq_widget.classroom.store import Store
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.system import limits
-from dshq_widget.system.ending import Told
+from dshq_widget.system.ending import EndSignal
 
 MAX_FORM_BYTES, MAX_HEADER_BYTES = 1 << 14, 1 << 15
 """Largest request body in bytes, and its header: all connections may hold as much, before anybody is asked who they
@@ -125,11 +125,11 @@ async def _serve(url: str, port: int, address: str, instructors: str, public_url
     server, port = listen(app, port, address)  # before a token is made, which is shown only once
     token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee.start()
-    with Told() as told:
+    with EndSignal() as ended:
         say(f"The league is at http://{address}:{port}{prefix}", flush=True)
         if token is not None:
             say(f"Instructor's token (shown only once): {token}", flush=True)
-        await told.heard()
+        await ended.wait_async()
         server.stop()
         await server.close_all_connections()
         await asyncio.to_thread(referee.stop)

@@ -85,7 +85,7 @@ def admit(content: bytes) -> Admitted:
 
 
 class InFlight:
-    """Uploads that are being received: one of an account, and so many bytes in all, small ones apart."""
+    """Uploads that are being received: one of an account, and a limited number of bytes in all, small ones apart."""
 
     def __init__(
         self,

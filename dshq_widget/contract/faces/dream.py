@@ -28,7 +28,7 @@ class EnterDream(Message):
 
 @dataclass(frozen=True)
 class DreamAct(Message):
-    """And goes on with this action."""
+    """And continues with this action."""
 
     page: int
     plan: int

@@ -60,7 +60,7 @@ class CudaGames:
             stream = torch.cuda.current_stream(self.device).cuda_stream
             if stream and stream not in self._streams:
                 self._streams[stream] = cuda.external_stream(stream)  # numba prepares launches for each stream object
-            self.game.stream = self._streams[stream] if stream else 0
+            self.game.queue_on(self._streams[stream] if stream else 0)
 
     def begin(self, keys: NDArray[Any], ticks: NDArray[Any]) -> None:
         self.state.zero_()

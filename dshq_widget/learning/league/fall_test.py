@@ -133,6 +133,10 @@ class FallTest:
         self.suspicion[opponent] = 0.0
         return None
 
+    def restore(self, tests: int, suspicion: list[float]) -> None:
+        """Continue with what `tests` and `suspicion` were."""
+        self.tests, self.suspicion = tests, suspicion
+
     def start_over(self) -> None:
         """Another policy plays, or another reference is measured against; the tests made stay counted."""
         self.suspicion = [0.0] * len(self.suspicion)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,7 @@ class League:
     # ---- who stays, who is strong
 
     def go_back(self, step: int) -> None:
-        """Forget what was learned after `step` agent steps, except whom somebody plays against: a run goes on from an
+        """Forget what was learned after `step` agent steps, except whom somebody plays against: a run continues from an
         earlier policy (champion.py). Newer ones would bear the names of those to come, and the next round would wait
         for their steps.
         """
@@ -252,6 +252,10 @@ class League:
             result = evaluate(self.drill, self.pinned[name], self.pinned[names[0]], BASE_MATCHES)
             gap = elo.difference(result["wins"] + result["draws"] / 2, BASE_MATCHES)
             self._pinned_elo.append(BASE_ELO + gap)
+
+    def keep(self, versions: Iterable[int]) -> None:
+        """These never leave."""
+        self.kept = set(versions)
 
     @property
     def _free(self) -> list[int]:

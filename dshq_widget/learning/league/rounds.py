@@ -21,7 +21,7 @@ class Rounds(Contest):
 
     def __init__(self, league: League, config: TrainConfig) -> None:
         self.league = league
-        league.kept = {int(name[1:]) for name in fixed_opponents(config, league.drill.spec) if is_version(name)}
+        league.keep(int(name[1:]) for name in fixed_opponents(config, league.drill.spec) if is_version(name))
         self.guard = CollapseGuard()
 
     @property
@@ -39,7 +39,7 @@ class Rounds(Contest):
         return self.league.weights_of(version)
 
     def begin(self, run: Run) -> None:
-        """The first snapshot of a run that has none. One that goes on from an earlier policy forgets the later ones."""
+        """The first snapshot of a run that has none. One that continues from an older policy forgets the later ones."""
         self.league.go_back(run.agent_steps)
         if self.league.pinned and not self.league.snapshots:
             self._hold_round(run)
@@ -57,9 +57,9 @@ class Rounds(Contest):
         self.guard.start_over()
         self.league.succession.test.start_over()
 
-    def paid_otherwise(self) -> None:
+    def rewards_changed(self) -> None:
         self.guard.start_over()
-        self.league.succession.paid_otherwise()
+        self.league.succession.rewards_changed()
 
     def _revert(self, run: Run, why: str) -> None:
         """Revert to the champion's weights with a smaller learning rate."""

@@ -75,7 +75,7 @@ class Succession:
             self._crown(newcomer, matches)
         return ""
 
-    def paid_otherwise(self) -> None:
+    def rewards_changed(self) -> None:
         """The reward weights have changed: who is paid for something else may win less, so the next policy is the one
         to be held to.
         """
@@ -146,7 +146,7 @@ class Succession:
         if sizes != {len(self.names)} or not all(record.matches):
             raise ValueError(f"its reference did not meet the {len(self.names)} pinned opponents")
         self.reference, self.score = _champion(reference, who), record
-        self.test.tests, self.test.suspicion = int(notes["tests"]), suspicion
+        self.test.restore(int(notes["tests"]), suspicion)
 
 
 def _champion(weights: np.ndarray, note: dict[str, Any]) -> Champion:

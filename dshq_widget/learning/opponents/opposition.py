@@ -34,7 +34,7 @@ def opposition(
 
 
 class Opposition(Companion):
-    """The policies that play in the games of `source`: some drawn from the competition, anew after every match, and
+    """The policies that play in the games of `source`: some drawn from the competition, again after every match, and
     fixed ones, as the setting `opponents` says.
     """
 

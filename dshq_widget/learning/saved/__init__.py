@@ -1,1 +1,1 @@
-"""What a run keeps in its file, and whether somebody can go on from it."""
+"""What a run keeps in its file, and whether somebody can continue from it."""

@@ -15,7 +15,7 @@ from dshq_widget.learning.saved import fingerprint
 from dshq_widget.learning.saved.generator import unpack_generator
 
 Fits = Callable[[np.ndarray, int], bool]
-"""Whether a tensor is of its kind in a file whose network has so many floats."""
+"""Whether a tensor is of its kind in a file whose network has this number of floats."""
 MOST = 2.0**53
 
 
@@ -89,7 +89,7 @@ EVERY_RUN: Mapping[str, Fits] = {
 MOMENTS = re.compile(r"(.*\.)?adam(_.*)?")
 """Names of what an optimiser has, in any algorithm."""
 COUNTS = ("seconds", "updates")
-"""The metrics that a continuation goes on from."""
+"""The metrics that a continuation continues from."""
 
 
 def with_fresh_moments(state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

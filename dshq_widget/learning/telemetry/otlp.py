@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 COLLECTOR = "http://localhost:4318"
-"""Where a collector listens unless it is told otherwise."""
+"""Where a collector listens by default."""
 PATIENCE = 5.0
 """Seconds that a collector may take to answer."""
 

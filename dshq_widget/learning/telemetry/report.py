@@ -42,7 +42,7 @@ class Tally:
         self.update_seconds += update
 
     def row(self, spec: GameSpec, spent: float) -> dict[str, float]:
-        """The metrics of this report for a drill's `spec`, after so many seconds of the run; it must contain at least
+        """The metrics of this report for a drill's `spec`, after `seconds` of the run; it must contain at least
         one update.
         """
         total = merge(self.stats)

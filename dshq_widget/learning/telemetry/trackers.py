@@ -21,7 +21,7 @@ class Tracker(Protocol):
     """Somewhere that runs are compared."""
 
     def add(self, points: Mapping[str, float], step: int) -> None:
-        """One row, names with their category, at so many agent steps."""
+        """One row, names with their category, at this number of agent steps."""
         ...
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Tracking:
             self._try(tracker, run.close)
 
     def _try(self, tracker: str, call: Callable[[], None]) -> None:
-        """Whatever a server or its client raises, training goes on."""
+        """Whatever a server or its client raises, training continues."""
         try:
             call()
         except Exception as error:

@@ -79,7 +79,7 @@ class CsvFile:
         self._line([f"{now:.3f}", *(row.get(name, "") for name in self._names)])
 
     def _without(self, rest: int) -> None:
-        """Take so many bytes off the end."""
+        """Take this number of bytes off the end."""
         if rest:
             self._file.truncate(self._file.seek(0, os.SEEK_END) - rest)
 
@@ -162,7 +162,7 @@ class EventFile:
 
 class Logs:
     """Both files of one learner in `folder`, which is created if missing. Raises ValueError for a table of another
-    drill. Training goes on where they cannot be written, on a full disk for example, and so do they once they can.
+    drill. Training continues where they cannot be written, on a full disk for example, and so do they once they can.
     """
 
     def __init__(self, folder: str, spec: GameSpec) -> None:
@@ -201,7 +201,7 @@ class Logs:
         except (OSError, ValueError) as error:  # a folder that was not there before may hold another drill's table
             said, self._said = self._said, True
             reason = (error.strerror if isinstance(error, OSError) else "") or error
-            why = f"cannot write metrics to files: {reason}; training goes on, and so do they in time"
+            why = f"cannot write metrics to files: {reason}; training continues, and so do they in time"
             return "" if said else why
         remark, self._remark = self._remark, ""
         return remark

@@ -107,7 +107,7 @@ def _band(band: Callable[[Sequence[float], Sequence[float]], Any]) -> list[str]:
         wanted = reference(a, b)
         width = wanted[1] - wanted[0]
         if low == high:
-            return ["The band has no width: draw seeds anew, with replacement, and look at how the difference wobbles."]
+            return ["The band has no width: draw seeds with replacement, and look at how the difference wobbles."]
         if low > high:
             return ["The low end comes first."]
         if abs(low + wanted[1]) < SLACK * width and abs(high + wanted[0]) < SLACK * width:

@@ -73,8 +73,8 @@ def _choose(choose: Callable[..., Any]) -> str | None:
             return f"{what} you explore in {1 - epsilon:.0%} of the cases: epsilon is the share of exploring."
         if epsilon < 1 and np.abs(found - 1 / len(values)).max() < 0.035:
             return f"{what} you take any action. It should be the best one in most cases."
-        told = f"{what} the actions should come in shares of {wanted.round(2).tolist()}; yours come in "
-        return f"{told}{found.round(2).tolist()}. To explore is to take any action, the best one as well."
+        said = f"{what} the actions should come in shares of {wanted.round(2).tolist()}; yours come in "
+        return f"{said}{found.round(2).tolist()}. To explore is to take any action, the best one as well."
     return None
 
 

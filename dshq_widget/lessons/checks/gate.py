@@ -121,8 +121,8 @@ def _signal(signal: Callable[..., Any]) -> str | None:
         if np.allclose(answer[:3], reward[:3]):
             return "Subtract the threshold."
         k = int(np.argmax(~np.isclose(answer, wanted)))
-        told = f"An expected reward of {reward[k]:g} with threshold {threshold:g} is a signal of {wanted[k]:+.2f}"
-        return f"{told}; yours is {answer[k]:+.2f}."
+        said = f"An expected reward of {reward[k]:g} with threshold {threshold:g} is a signal of {wanted[k]:+.2f}"
+        return f"{said}; yours is {answer[k]:+.2f}."
     return None
 
 

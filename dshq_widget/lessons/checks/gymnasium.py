@@ -25,7 +25,7 @@ DONE = (
 
 
 def missing(module: str) -> list[str]:
-    """What the environment of a module beside the notebook still lacks; the file is read anew."""
+    """What the environment of a module beside the notebook still lacks; the file is read again."""
     sys.modules.pop(module, None)
     gym.registry.pop(ENVIRONMENT, None)
     look_in(os.getcwd())

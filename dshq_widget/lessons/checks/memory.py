@@ -125,22 +125,22 @@ def _design(design: Callable[..., Any]) -> list[str]:
     right = sigmoid(4 * kept * np.array([[-1.0], [1.0]]))
     if right.mean() >= ENOUGH and right.min() > 0.75:
         return []
-    told = f"It is right in {right.mean():.0%} of all rounds"
+    said = f"It is right in {right.mean():.0%} of all rounds"
     early, late = right[:, 0].mean(), right[:, -1].mean()
     if np.abs(weights[1, 0]) < 1e-9:
-        return [f"{told}: the lamp writes nothing. Give the lamp a weight in the row `write`."]
+        return [f"{said}: the lamp writes nothing. Give the lamp a weight in the row `write`."]
     if weights[1, 0] < 0 and right.mean() < 0.5:
-        return [f"{told}: it remembers the wrong side. Which sign should the lamp have?"]
+        return [f"{said}: it remembers the wrong side. Which sign should the lamp have?"]
     if np.abs(weights[1, 2]) > 0.02 and np.abs(kept[0] - kept[1]).mean() < np.abs(kept.mean()):
-        return [f"{told}: something is written in the dark, too, and covers the lamp. What should the 1 write?"]
+        return [f"{said}: something is written in the dark, too, and covers the lamp. What should the 1 write?"]
     if early > late + 0.02:
         return [
-            f"{told}, {early:.0%} at the earliest gong and {late:.0%} at the latest: it forgets. "
+            f"{said}, {early:.0%} at the earliest gong and {late:.0%} at the latest: it forgets. "
             "The share that is kept is sigma of the row `keep`: which z gives nearly 1?"
         ]
     if np.abs(weights[1, 1]) > 0.5:
-        return [f"{told}: the gong writes, too, just when it counts. What should it write?"]
+        return [f"{said}: the gong writes, too, just when it counts. What should it write?"]
     return [
-        f"{told}; {ENOUGH:.0%} are wanted. At the latest gong the memory is {kept[0, -1]:.2f} after a lamp on the left "
+        f"{said}; {ENOUGH:.0%} are wanted. At the latest gong the memory is {kept[0, -1]:.2f} after a lamp on the left "
         f"and {kept[1, -1]:.2f} after one on the right: they should be well below and well above 0."
     ]

@@ -16,8 +16,9 @@ REWARDS = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], np.float32)
 VALUES = np.array([0.2, 0.2, 0.3, 0.3, 0.5, 0.6, 0.2, 0.1, 0.2, 0.3], np.float32)
 NEXT_VALUES = np.array([0.2, 0.3, 0.3, 0.5, 0.6, 0.0, 0.1, 0.2, 0.3, 0.4], np.float32)
 OVER = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], bool)
-"""Ten decisions of one game: a goal ends the first episode at decision 5, the second one goes on behind the last. What
-follows a goal is worth nothing; what follows decision 9 is worth 0.4."""
+"""Ten decisions of one game: a goal ends the first episode at decision 5, the second one continues behind the last.
+What follows a goal is worth nothing; what follows decision 9 is worth 0.4.
+"""
 CLIP, VALUE, ENTROPY = 0.2, 0.5, 0.01
 SLOPE = 1e-5
 """How far a slope may be off: the mean over 256 samples makes them small, and f32 rounds."""

@@ -22,7 +22,7 @@ NAMES = ("what was seen", "actions", "log-probabilities", "values", "rewards", "
 
 class Counting:
     """Three games that count decisions: an observation is (game, decisions of this episode). Game 0 terminates after
-    two decisions, game 1 is truncated after three, game 2 goes on. A reward is 10 times the action plus the count.
+    two decisions, game 1 is truncated after three, game 2 continues. A reward is 10 times the action plus the count.
     """
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
                 "`final_obs`."
             ]
         if truncated[game] and given[game] == 0:
-            return ["A game was truncated and got 0. It would have gone on: give the value of its `final_obs`."]
+            return ["A game was truncated and got 0. It would have continued: give the value of its `final_obs`."]
         return [
             f"At decision {number} the next value of game {game} should be {wanted[game]:g}; it is {given[game]:g}."
         ]

@@ -1,4 +1,4 @@
-"""Lesson search: futures of a state, their weights, and which of them go on."""
+"""Lesson search: futures of a state, their weights, and which of them continue."""
 
 from __future__ import annotations
 
@@ -81,13 +81,11 @@ def _futures(futures: Callable[..., Any]) -> str | None:
         return "Right for four plans of 25 decisions, wrong for three of 14: is a number written into it?"
     if np.allclose(answer, PLANS.shape[1]):
         return (
-            "All your futures live to the end, also the one that pushes right 25 times. Go on from `made.state_ids`, "
+            "All your futures live to the end, also the one that pushes right 25 times. Go from `made.state_ids`, "
             "not from the first state."
         )
     if np.allclose(answer, paid[:, -1]) or np.allclose(answer, 1):
-        return (
-            "That is what one decision was paid. Add up what all of them were paid, and go on from what came of each."
-        )
+        return "That is what one decision was paid. Add up what all of them were paid, and go from what came of each."
     if np.allclose(answer, paid.mean(1)):
         return "That is the mean of the payments; give their sum."
     if np.allclose(answer, payments(kept, state, PLANS[:, :-1]).sum(1)):
@@ -196,9 +194,9 @@ def _resampled(resampled: Callable[..., Any]) -> str | None:
     if np.abs(shares - 1 / n).max() < 0.08:
         return "Every copy is drawn as often as any other. Draw them by their weights: `p=weights(gains, temperature)`."
     if shares.max() > 0.98:
-        return "Always the best copy alone goes on. Draw them by their weights, or all hang on one lucky future."
+        return "Always the best copy alone continues. Draw them by their weights, or all hang on one lucky future."
     return (
-        f"Copies with gains {GAINS.tolist()} should go on in shares of {wanted.round(2).tolist()} at temperature 2; "
+        f"Copies with gains {GAINS.tolist()} should continue in shares of {wanted.round(2).tolist()} at temperature 2; "
         f"yours do in shares of {shares.round(2).tolist()}."
     )
 

@@ -112,6 +112,6 @@ def first_wrong(given: Mapping[str, Any], judges: Judges, ask: str, raw: Sequenc
         judge, end = judge if isinstance(judge, tuple) else (judge, "`return`")
         if not callable(function):
             return [f"`{name}` should be a function; it is {type(function).__name__}."]
-        if told := judge(function if name in raw else reading(function, name, end)):
-            return [told] if isinstance(told, str) else told
+        if said := judge(function if name in raw else reading(function, name, end)):
+            return [said] if isinstance(said, str) else said
     return []

@@ -104,10 +104,10 @@ def _fit(fit: Callable[..., Any]) -> str | None:
     seen, pushed = world(40)[0], np.ones(40, int)
     after = columns(seen, pushed) @ TRUE
     try:
-        told = columns(seen, pushed) @ np.asarray(fit(seen, pushed, after), float)
+        predicted = columns(seen, pushed) @ np.asarray(fit(seen, pushed, after), float)
     except np.linalg.LinAlgError:
-        told = np.full(after.shape, np.nan)
-    if not np.allclose(told, after, atol=1e-4):
+        predicted = np.full(after.shape, np.nan)
+    if not np.allclose(predicted, after, atol=1e-4):
         return (
             "Where all pushes go one way, the push and the constant 1 are the same column, and yours finds no model: "
             "`np.linalg.lstsq` does, and the lesson will try that."
@@ -168,7 +168,7 @@ def _standing(standing: Callable[..., Any]) -> str | None:
     if answer[3] != 5:
         return "Speed is no fall: look at the position (number 0) and the angle (number 2) only."
     if answer[2] == 4:
-        return "What has fallen stays fallen, also if the dream goes on and comes back."
+        return "What has fallen stays fallen, also if the dream continues and comes back."
     if answer[2] == 5:
         return "A cart that is beyond -1 has left its track as well: use the absolute value, and look at number 0, too."
     if answer[4] == 5:

@@ -42,7 +42,7 @@ class Board:
         try:
             events = self._selector.select(timeout)
         except OSError as error:
-            log.error("somebody closed a descriptor of the supervisor's (%s); it goes on with the others", error)
+            log.error("somebody closed a descriptor of the supervisor's (%s); it continues with the others", error)
             self._watch_anew()
             return []
         if any(key.data is None for key, _ in events):

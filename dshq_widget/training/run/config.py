@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dshq_widget.algorithms.algorithm import Algorithm
@@ -96,12 +97,27 @@ class RunConfig:
             self.drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
 
+    def choose(self, keys: Iterable[str]) -> None:
+        """The user chose these settings and no others: only others may still be fitted to the machine."""
+        self.named = set(keys)
+
+    @contextlib.contextmanager
+    def changing(self, hyper: Mapping[str, Any]) -> Iterator[None]:
+        """`change` for what the block does with it; taken back if the block raises."""
+        before = self.values, self.named, self.section
+        try:
+            self.change(hyper)
+            yield
+        except BaseException:
+            self.values, self.named, self.section = before
+            raise
+
     def check(self, hyper: Mapping[str, Any]) -> None:
         """Raises ValueError for settings by name that the algorithm cannot have."""
         self.algorithm.check(self.drill.spec, TrainConfig.from_values(self.split(hyper)[0]))
 
     def turn(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Change settings while a run may go on; raises as `check` and `change` do. What its learner has to be told:
+        """Change settings while a run may continue; raises as `check` and `change` do. Returns what its learner needs:
         the algorithm's own come together, under its name, because some are valid only together. And the keys of those
         that wait for the next start.
         """

@@ -88,7 +88,7 @@ class RunControl:
             self.processes.send(message)
 
     def spend(self, seconds: float) -> None:
-        """The learner has spent so many seconds of the budget."""
+        """The learner has spent these seconds of the budget."""
         if self._budget is not None:
             self._budget.spend(seconds)
 
@@ -96,8 +96,8 @@ class RunControl:
         """Finish the update, write the file named by `autosave`, and end, by force after `patience` seconds. Returns at
         once, and whether there was something to stop.
         """
-        self._start_again = self._status.held = False
-        self._asked = 0
+        self._start_again, self._asked = False, 0
+        self._status.plan(False)
         if self._status.going and self.processes is not None:
             usual = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
             self._status.set("stopping", "finishing this update and saving")
@@ -149,7 +149,7 @@ class RunControl:
             self._spawn()
 
     def _begin(self, held: bool) -> None:
-        self._status.held = held
+        self._status.plan(held)
         if self._status.status == "stopping":
             self._start_again = True
         elif self._status.status not in RUNNING:
@@ -158,8 +158,7 @@ class RunControl:
 
     def _spawn(self, again: bool = False) -> bool:
         """Start the processes, or replace those that died; whether that succeeded. If not, the status says why."""
-        self._status.error = ""
-        self._status.set("starting", "starting the learner")
+        self._status.begin()
         self.finished = False
         orders: dict[str, Any] = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
         orders |= {"budget": self._budget, "again": again}

@@ -137,13 +137,17 @@ class RunFiles:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
+    def continue_from(self, path: Path | None) -> None:
+        """The next learner continues from this file; None: from no file."""
+        self.resume = None if path is None else str(path.resolve())
+
     def to_resume(self) -> str | None:
         """`resume`, if the file still exists."""
         return self.resume if self.resume and os.path.exists(self.resume) else None
 
     def rest_of(self, newest: PolicyVersion, updates: int) -> dict[str, np.ndarray]:
         """What the file to continue from has beside that policy. Where the policy is newer, since its learner was ended
-        by force, it is what the next learner goes on with: all but the optimiser's moments, and so many `updates`.
+        by force, it is what the next learner continues with: all but the optimiser's moments, and `updates`.
         """
         saved = self._file_of(newest)
         if saved is None:

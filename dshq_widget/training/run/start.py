@@ -1,4 +1,4 @@
-"""How a run starts: with which settings, from which policy, and what its learner is told."""
+"""How a run starts: with which settings, from which policy, and with what job for its learner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunStart:
 
     def processes(self, orders: Mapping[str, Any], on_message: OnMessage, on_exit: OnExit) -> Processes:
         """Start a run from the newest policy, or from an untrained one if the settings need a different network. One
-        that goes on `again`, because its learner died, keeps the settings that wait for the next start as they were.
+        that continues `again`, because its learner died, keeps the settings that wait for the next start as they were.
         `orders` are those of RunControl.
         """
         if not orders["again"]:
@@ -46,7 +46,7 @@ class RunStart:
         algorithm, where = self._config.algorithm, self._engine["engine"]
         job = {
             **{key: order for key, order in orders.items() if key not in ("budget", "again")},
-            **self._state.told(orders["budget"]),
+            **self._state.job(orders["budget"]),
             "gentle": self._gentle,
             "track": self._track,
             "algorithm": algorithm.name,

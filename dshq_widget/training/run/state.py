@@ -17,7 +17,6 @@ from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.goals import Budget
-from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run.config import RunConfig
 from dshq_widget.training.run.files import REPLACED_NAME, RunFiles
@@ -43,8 +42,7 @@ class RunState:
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
         self._rung = "", 0  # the policy of the ladder that was loaded last, and its version
-        self.arriving: tuple[Checkpoint, str] | None = None
-        """What is loaded, under this name, once the learner that runs has ended."""
+        self._arriving: tuple[Checkpoint, str] | None = None
         self.kept: list[Path] = []
         """Files of what was learned before a new network began."""
 
@@ -58,7 +56,8 @@ class RunState:
 
     def forget(self) -> None:
         """Go back to version 0. Scenes stay; their results are cleared."""
-        self._files.resume = None
+        self._arriving = None
+        self._files.continue_from(None)
         self._rung = "", 0
         self._status.forget()
         self._scenes.forget()
@@ -74,7 +73,7 @@ class RunState:
         self.forget()
         if newest.trained and kept is None:
             where = f", which is in {loaded}," if loaded else ""
-            self._status.warn(f"a new network begins; version {newest.version}{where} does not go on")
+            self._status.warn(f"a new network begins; version {newest.version}{where} does not continue")
         if kept:
             self.kept.append(kept)
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
@@ -109,9 +108,8 @@ class RunState:
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
         if (updates := checkpoint.updates_of(saved)) is not None:
             metrics["updates"] = updates
-        self._status.metrics = clean(metrics)
-        self._status.text = f"loaded {path.name}"
-        self._files.resume = str(path.resolve())
+        self._status.loaded(metrics, f"loaded {path.name}")
+        self._files.continue_from(path)
         if saved.rules_hash == spec.rules_hash:
             self._scenes.restore(saved.state)
         if said := self._config.afford():
@@ -124,12 +122,10 @@ class RunState:
         shape = self._config.network_of(saved, name)
         self.check(saved, name)
         arrived = self._files.put(saved)
-        before = self._config.values, self._config.named, self._config.section
         try:
-            self._config.change(shape)
-            kept = self._set_aside(REPLACED_NAME)
+            with self._config.changing(shape):
+                kept = self._set_aside(REPLACED_NAME)
         except (OSError, ValueError) as error:
-            self._config.values, self._config.named, self._config.section = before
             arrived.unlink(missing_ok=True)
             raise CheckpointError(f"cannot load {name!r}: {error}") from error
         self.forget()
@@ -140,11 +136,15 @@ class RunState:
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
+    def expect(self, saved: Checkpoint, name: str) -> None:
+        """Load this under its name once the learner that runs has ended."""
+        self._arriving = saved, name
+
     def take_arriving(self) -> None:
         """Load what came while training ran. If that fails, what was learned stays, and the status says why."""
-        if self.arriving is None:
+        if self._arriving is None:
             return
-        (saved, name), self.arriving = self.arriving, None
+        (saved, name), self._arriving = self._arriving, None
         try:
             self.replace(saved, name)
         except CheckpointError as error:
@@ -176,11 +176,11 @@ class RunState:
         return {name: row for name, row in self.rest_of(newest).items() if name.startswith(kept)}
 
     def rest_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
-        """All that a run goes on with beside that policy."""
+        """All that a run continues with beside that policy."""
         return self._files.rest_of(newest, self.updates)
 
-    def told(self, budget: Budget | None) -> dict[str, Any]:
-        """What a learner that goes on from here is told of the run so far, and of what it may use up."""
+    def job(self, budget: Budget | None) -> dict[str, Any]:
+        """What a learner that continues from here needs to know: the run so far, and what it may use up."""
         return {
             "limits": budget.limits(self._status.metrics) if budget else {},
             "resume": self._files.to_resume(),
@@ -198,14 +198,14 @@ class RunState:
         return int(metrics.get("updates", 0) + max(version - metrics.get("version", version), 0))
 
     def whole(self, newest: PolicyVersion) -> Checkpoint:
-        """The run as it would go on without its learner: that policy, and the rest as its last file has it."""
+        """The run as it would continue without its learner: that policy, and the rest as its last file has it."""
         return self.checkpoint(newest, self.rest_of(newest) or self.handed_over(newest))
 
     def share_acting(self) -> None:
         """The run's memory is to hold what acts, where that is more than the policy."""
         played = self._config.algorithm.played
         if played is not None:
-            self._latest.acting = played.floats(self._spec, self._config.section)
+            self._latest.share(played.floats(self._spec, self._config.section))
 
     def shown(self) -> Shown:
         """What a process that plays for the page starts from. Raises RuntimeError for what is missing, MemoryError."""

@@ -129,7 +129,7 @@ class InPage(Part):
             self._run.offered(learner)
 
     def _from_learner(self, content: Mapping[str, Any], buffers: Any) -> None:
-        """The learner of the run that goes on is heard; every other is told to stop."""
+        """Messages of the present run's learner are executed; every other learner is stopped."""
         assert self._ends is not None
         run, learner, number = self._run, content.get("learner"), content.get("run")
         if type(learner) is not int or type(number) is not int:

@@ -24,7 +24,7 @@ const STARTING = "The policy is starting in a process of its own. The match wait
 export const IMAGINED_STEPS = 15;
 const SURPRISES = 120; // kept
 const REST_MS = 2500; // between a film that is complete and the next
-const SEEN_MS = 100; // between two pictures of the match: a page that changes is composed anew
+const SEEN_MS = 100; // between two pictures of the match: a page that changes is composed again
 const FASTEST = 30; // steps of a person's dream a second
 const UNDER_WAY = 2; // of them at most: the next is asked for while the last is on its way
 
@@ -52,7 +52,7 @@ export interface Inside {
   picture: Picture | null; // null: the first one is under way
   reward: number; // expected with it
   total: number; // since the dream began
-  continues: number; // probability that the game goes on
+  continues: number; // probability that the game continues
   steps: number;
 }
 
@@ -140,7 +140,7 @@ export class DreamLink implements Link {
     this.changed();
   }
 
-  /** Back to the match, which goes on if it did before. */
+  /** Back to the match, which continues if it did before. */
   leave(): void {
     if (!this.inside) return;
     this.stopTimer();

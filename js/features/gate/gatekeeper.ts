@@ -1,6 +1,6 @@
 /**
  * Puts the gate between a network's proposal and the match: SEND carries the proposal out, WAIT spawns nothing. Keeps what was
- * proposed since the page was told last, and adds what came of it once its window is over.
+ * proposed since the last report to the page, and adds what came of it once its window is over.
  */
 import type { Decider, Turn } from "../../match/decider";
 import { sample } from "../../match/policy";
@@ -38,7 +38,7 @@ export class Gatekeeper implements Decider {
     }
   }
 
-  /** Nothing is under way, and nothing is to be told. */
+  /** Nothing is under way, and there is nothing to report. */
   forget(): void {
     this.latest = null;
     this.open = false;

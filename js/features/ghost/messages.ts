@@ -8,7 +8,7 @@ export interface Past {
 
 declare module "../../contract/protocol" {
   interface FeatureToWorker {
-    PAST: { back: number }; // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
+    PAST: { back: number }; // how many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
   }
   interface FeatureFromWorker {
     PAST: Past;

@@ -5,7 +5,7 @@ const MOST = 2000;
 
 export class MetricRows {
   private kept: Row[] = [];
-  private stride = 1; // every so many-th new row is kept
+  private stride = 1; // every stride-th new row is kept
   private skip = 0;
   private last: Row | null = null;
 

@@ -42,7 +42,7 @@ export class PageTrainer {
     private readonly drill: DrillTrait,
     private readonly fetch: () => Promise<TrainerPackage>,
     private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
-    running: Running | null = null, // a run that goes on here
+    running: Running | null = null, // a run that continues here
     scenes: readonly SceneRow[] = [], // what is known of those that it practises
     private readonly place = new Place(),
   ) {
@@ -177,7 +177,7 @@ export class PageTrainer {
     this.sendScenes();
   }
 
-  /** A run that failed goes on from its file: the curves end there, too, and do not begin anew with the next report. */
+  /** A run that failed continues from its file: the curves end there, too, and do not start over with the next report. */
   private goBackTo(version: number): void {
     const rows = this.history.rows().filter((row) => (row.version ?? 0) <= version);
     this.history.replace(rows);
@@ -279,7 +279,7 @@ export class PageTrainer {
       case "SAVED": {
         const request = this.saving.shift();
         if (request !== undefined) this.download(message.file, message.version, request);
-        this.file = message; // where it fails, it goes on from here
+        this.file = message; // where it fails, it continues from here
         this.keeper.keep(message);
         return;
       }
@@ -398,7 +398,7 @@ export class PageTrainer {
   }
 }
 
-/** The policy that plays, as a file without what its training would need to go on exactly; null before any. */
+/** The policy that plays, as a file without what its training would need to continue exactly; null before any. */
 export async function packPolicy(code: string, model: Pick<Model, "get">): Promise<{ file: Uint8Array; version: number } | null> {
   const [drill, policy] = [model.get("drill"), policyIn(model.get("policy"))];
   if (!drill || !policy) return null;

@@ -75,7 +75,7 @@ export class PageTraining implements Between {
     if (training ? this.starving.report(this.base.get("metrics").processors) : this.starving.end()) this.offerAgain();
   }
 
-  /** Ends the kernel's training and goes on here from the policy that plays. */
+  /** Ends the kernel's training and continues here from the policy that plays. */
   private takeFromKernel(): void {
     this.base.send({ type: "STOP_TRAINING" });
     this.takeOver();
@@ -202,7 +202,7 @@ export class PageTraining implements Between {
     const [kept, ...others] = this.kept;
     if (this.lost && this.ready && !this.trainer) {
       this.offer = {
-        text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
+        text: "The kernel is gone, and this page can continue by itself: it trains from the policy that plays now.",
         actions: [
           { control: "train-in-page", act: () => this.takeOver() },
           { control: "keep-policy", act: () => this.saved() },

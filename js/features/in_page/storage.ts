@@ -36,7 +36,7 @@ export async function forgetRun(key: string): Promise<void> {
 export class Place {
   private name = anyName();
   private version = 0; // of the run that is kept here; 0: none
-  private before: Kept | null = null; // the kept run that goes on here
+  private before: Kept | null = null; // the kept run that continues here
   private trimmed = ""; // the key for which others have made room
 
   /** A run begins at this version: any other than the one that is kept here leaves that where it is. */

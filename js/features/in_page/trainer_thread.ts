@@ -76,7 +76,7 @@ export function laneCount(workers: number, games: number): number {
   return Math.min(workers < 0 ? few : workers, MOST_LANES, games / GAMES_OF_A_TILE);
 }
 
-/** Each so many updates are compared with the GPU's (docs/explain/webgpu.md): `dshqCompare`, which a developer sets in the browser's console. */
+/** At this interval updates are compared with the GPU's (docs/explain/webgpu.md): `dshqCompare`, which a developer sets in the browser's console. */
 export function comparedEvery(): number {
   const { dshqCompare } = globalThis as { dshqCompare?: unknown };
   return Math.max(0, Math.floor(Number(dshqCompare) || 0));

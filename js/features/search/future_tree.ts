@@ -8,7 +8,7 @@ import type { Witness } from "./search";
 import { BALL, Whereabouts } from "./whereabouts";
 
 const MOST_PARTICLES = 64;
-const MOST_NODES = 1 + MOST_PARTICLES * 24; // so many looks ahead
+const MOST_NODES = 1 + MOST_PARTICLES * 24; // the most looks ahead
 
 export class FutureTree {
   count = 0; // nodes; the first is the root, 0: nothing was seen to move

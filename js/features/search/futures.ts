@@ -150,7 +150,7 @@ export class Futures implements Layer {
     return count;
   }
 
-  /** What the page is to be told now; undefined: nothing new. */
+  /** The next message to the page; undefined: nothing new. */
   report(): Report | null | undefined {
     const { side, search, ms } = this.searcher;
     if (side < 0 || !search || ms === 0) {

@@ -135,7 +135,7 @@ export class Search {
     return best;
   }
 
-  /** For the witness of the last decision: the particles play on by the policy for so many decisions. What was decided stays. */
+  /** For the witness of the last decision: the particles play on by the policy for this number of decisions. What was decided stays. */
   playOn(policy: Policy, root: Root, other: Other, decisions: number): void {
     const { witness, particles, random } = this;
     if (!witness || decisions < STRIDE) return;

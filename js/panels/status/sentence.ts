@@ -4,7 +4,7 @@ import { asSentence } from "../../ui/format";
 
 /** Said where the kernel says nothing more exact. */
 export const SENTENCES: Record<Status, string> = {
-  idle: "Press Train. Learning goes on in the background. Each new policy joins the match you are watching.",
+  idle: "Press Train. Learning continues in the background. Each new policy joins the match you are watching.",
   starting: "Starting processes and compiling the rules.",
   training: "Each new policy joins the match as soon as it is published.",
   stopping: "Finishing the last update.",

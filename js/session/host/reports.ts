@@ -18,7 +18,7 @@ export class Reports {
   renderer: RendererKind = "canvas2d";
   private readonly recorders: ((recording: Recording) => void)[] = []; // who asked for it, in order
 
-  /** `snapshot` is told of each one. */
+  /** `snapshot` is called with each one. */
   constructor(
     private readonly ends: Ends,
     saved: SavedSnapshot | null,

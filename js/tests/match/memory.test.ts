@@ -106,7 +106,7 @@ describe("a network with a memory", () => {
     expect(memory(show)).toEqual(before);
   });
 
-  it("goes on exactly from a snapshot, and its recording plays again", () => {
+  it("continues exactly from a snapshot, and its recording plays again", () => {
     const show = playing();
     show.stepBy("decision", 7);
     const other = newShow(9);

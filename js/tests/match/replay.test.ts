@@ -52,7 +52,7 @@ describe("a recorded match", () => {
     expect(replayed({ ...recording, inputs: late })).not.toBe(recording.sha256);
   });
 
-  it("goes on from a restored moment", () => {
+  it("continues from a restored moment", () => {
     const before = newShow(4);
     playByScript(before, 4, 333);
     const show = newShow(9);

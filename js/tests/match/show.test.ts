@@ -453,7 +453,7 @@ describe("who plays", () => {
 });
 
 describe("snapshots", () => {
-  it.each([0, 1, 2, 3, 237])("go on identically from tick %d", (tick) => {
+  it.each([0, 1, 2, 3, 237])("continue identically from tick %d", (tick) => {
     const original = newShow({ seed: 9 });
     original.setPolicy(newPolicy(3));
     original.stepBy("tick", tick);

@@ -55,7 +55,7 @@ describe("with a canvas", () => {
     document.body.replaceChildren();
   });
 
-  it("a logarithmic scale takes zeros and values below, and goes on with those that come after", async () => {
+  it("a logarithmic scale takes zeros and values below, and continues with those that come after", async () => {
     const { range, said, draw } = await drawn(speed, [0, 0], true);
     expect([range, said]).toEqual([[0, 1.1], "0"]);
     expect((await draw([0, 0, 1000])).range).toEqual([100, 10000]);

@@ -128,7 +128,7 @@ describe("the learning pace", () => {
 });
 
 describe("learning by hand", () => {
-  it("pauses, goes on, and learns once", () => {
+  it("pauses, continues, and learns once", () => {
     expect(control("Pause learning").disabled).toBe(true);
     model.set("status", "training");
     control("Pause learning").click();

@@ -109,7 +109,7 @@ describe("a duel", () => {
     expect(duel.phase.name, "in everybody's match, which a person plays, too").toBe("off");
     begin();
     session.setOwnShow({ match: 7 });
-    expect(duel.phase.name, "another one of this page alone goes on").toBe("on");
+    expect(duel.phase.name, "another one of this page alone continues").toBe("on");
   });
 });
 

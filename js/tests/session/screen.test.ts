@@ -59,7 +59,7 @@ describe("a show that the kernel plays", () => {
     end();
   });
 
-  it("says so where a picture cannot be read, and goes on", async () => {
+  it("says so where a picture cannot be read, and continues", async () => {
     const { model, root, end } = await show();
     vi.stubGlobal("createImageBitmap", () => Promise.reject(new Error("no JPEG")));
     await arrive(model, frame(3));

@@ -218,7 +218,7 @@ test("minibatches are of one size, and another size has another learner", async 
   expect([made[1]!.destroyed, closed, warnings]).toEqual([true, 1, []]);
 });
 
-test("what cannot be compared is said once, and the run goes on", async () => {
+test("what cannot be compared is said once, and the run continues", async () => {
   const both = comparison(() => {
     throw new Error("the device is lost");
   });

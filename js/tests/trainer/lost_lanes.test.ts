@@ -80,7 +80,7 @@ test("a thread says which order it could not carry out, to who waits for a rollo
   expect(said).toEqual([FAILED]);
 });
 
-test("training goes on in its own thread, with the same opponents and scenes, and says so", async () => {
+test("training continues in its own thread, with the same opponents and scenes, and says so", async () => {
   const engine: WasmEngine = Object.create(WasmEngine.prototype);
   const heard: unknown[] = [];
   const warnings: string[] = [];

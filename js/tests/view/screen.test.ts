@@ -160,7 +160,7 @@ describe("a match against the policy", () => {
     expect(part(".countdown")).toBeNull();
     expect(part(".invitation")!.hidden, "who plays already is not invited").toBe(true);
     expect(root.dataset.mode).toBe("human_vs_ai");
-    expect(model.get("show"), "what other pages and Python see goes on").toMatchObject({ mode: "ai_vs_ai", playing: true, speed: 2 });
+    expect(model.get("show"), "what other pages and Python see continues").toMatchObject({ mode: "ai_vs_ai", playing: true, speed: 2 });
     await report({ tick: 120 * 60, score: [0, 2] });
     expect(part(".end-card .result")!.textContent).toBe("You lost 0 : 2");
     expect(part(".end-card")!.textContent).toContain("against version 5");

@@ -177,7 +177,7 @@ describe("the show", () => {
     expect(sent.data).not.toBe(bytes.buffer);
   });
 
-  it("saves snapshots and goes on from them in a new page", async () => {
+  it("saves snapshots and continues from them in a new page", async () => {
     page.say({ type: "SNAPSHOT", ...SNAPSHOT });
     await settle();
     expect(page.model.get("snapshot")).toEqual({ ...SNAPSHOT, match: 0 });

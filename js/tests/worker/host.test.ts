@@ -65,7 +65,7 @@ describe("Host", () => {
     await page.until("STATE", (state) => state.tick > 7 && state.version === 6); // what came meanwhile plays
   });
 
-  it("refuses a replay that was changed, and the live match goes on", async () => {
+  it("refuses a replay that was changed, and the live match continues", async () => {
     page.send(drill(), { type: "RECORD", id: "a" });
     const { recording } = await page.until("RECORDING", () => true);
     page.send({ type: "REPLAY", id: "a", recording: { ...recording, sha256: "0" } });
@@ -85,7 +85,7 @@ describe("Host", () => {
     expect(page.all("STATE", "a").length).toBe(count);
   });
 
-  it("goes on with the same drill and begins anew with another", async () => {
+  it("continues with the same drill and begins anew with another", async () => {
     page.send(drill(), { type: "PAUSE", id: "a" }, { type: "STEP", id: "a", unit: "tick", count: 9 }, drill());
     await page.until("STATE", (state) => state.tick === 9);
     page.send({ ...TOY, type: "DRILL", id: "a", spec: { ...TOY.spec, rules_hash: "new" } }, { type: "PAUSE", id: "a" });

@@ -23,7 +23,7 @@ export interface Beginning {
   hyper: Hyper;
   weights: Float32Array;
   state: Tensors;
-  version: number; // that the run went on from
+  version: number; // that the run continued from
   rates: { learning: number; whole: number };
 }
 

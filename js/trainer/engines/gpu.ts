@@ -175,7 +175,7 @@ export function networkOf(spec: DrillSpec, settings: Settings, data: Float32Arra
 
 /**
  * Where games begin, as in `Rollouts`: generators that other seeds do not share, and clocks that are spread over an episode; and the seed of actions
- * and minibatches. A run that goes on after `version` versions, and `steps` of its optimiser, begins with others: its games are not kept.
+ * and minibatches. A run that continues after `version` versions, and `steps` of its optimiser, begins with others: its games are not kept.
  */
 export function beginningsFor(
   kernels: Kernels,

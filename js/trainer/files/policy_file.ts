@@ -1,5 +1,5 @@
 /**
- * `.dshq` files: a policy and what its training needs to go on, as dshq_widget/policy/checkpoint.py writes and reads them (safetensors;
+ * `.dshq` files: a policy and what its training needs to continue, as dshq_widget/policy/checkpoint.py writes and reads them (safetensors;
  * the header's metadata holds strings, among them the SHA-256 of all other metadata and the tensors). Reading checks every length before
  * it allocates.
  */

@@ -10,7 +10,7 @@ const ALIGNMENT = 64;
 /** 1.5 GiB: what a browser gives one page without complaint. */
 const MOST_PAGES = 24_576;
 
-/** A place in the memory. Its views are made anew whenever the memory has grown, so they are never kept elsewhere. */
+/** A place in the memory. Its views are made again whenever the memory has grown, so they are never kept elsewhere. */
 export class Block {
   private buffer: ArrayBuffer | null = null;
   private views: { f32: Float32Array; f64: Float64Array; i32: Int32Array; u32: Uint32Array; u64: BigUint64Array; u8: Uint8Array } | null = null;

@@ -11,7 +11,7 @@ import type { Modules } from "./modules";
 import { copyIn, LANES, newSamples, type Samples, type Shape } from "./samples";
 
 const START_MS = 10_000; // a thread that has not answered by then was refused silently
-const [PATIENCE_S, PATIENCE] = [60, 10]; // one that plays is gone after so long without an answer, and so many times its longest rollout
+const [PATIENCE_S, PATIENCE] = [60, 10]; // one that plays is gone after so long without an answer, and this many times its longest rollout
 
 export type ToLane =
   | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number; first: number } // its first tile
@@ -102,7 +102,7 @@ export class Lanes implements Games {
   }
 
   state() {
-    return {}; // games go on while the file is written
+    return {}; // games continue while the file is written
   }
 
   restore(): void {}

@@ -19,7 +19,7 @@ export interface Samples extends Record<Name, Block | null> {
   length: number;
 }
 
-/** 4-byte words of so many units in each array. */
+/** 4-byte words of these units in each array. */
 export function wordsOf({ spec, memory, length }: Shape, units: number): Record<Name, number> {
   const one = LANES * units;
   const mask = spec.masked ? one * Math.ceil(spec.n_actions / 32) : 0;

@@ -123,7 +123,7 @@ export class League {
 
   // ---- who stays, who is strong
 
-  /** Forgets what was learned after `step` agent steps: a run goes on from an earlier policy. */
+  /** Forgets what was learned after `step` agent steps: a run continues from an earlier policy. */
   goBack(step: number): void {
     for (let place = this.snapshots.length - 1; place >= 0; place--) {
       if (this.snapshots[place]!.step > step) this.dismiss(place);

@@ -30,7 +30,7 @@ export class Rounds implements Contest {
     return this.league.metrics;
   }
 
-  /** The first snapshot of a run that has none, and the first opponents of the pool. One that goes on from an earlier policy forgets the later ones. */
+  /** The first snapshot of a run that has none, and the first opponents of the pool. One that continues from an earlier policy forgets the later ones. */
   begin(): void {
     const { league, pool } = this;
     league.goBack(this.run.agentSteps);
@@ -55,9 +55,9 @@ export class Rounds implements Contest {
     this.league.succession.test.startOver();
   }
 
-  paidOtherwise(): void {
+  rewardsChanged(): void {
     this.guard.startOver();
-    this.league.succession.paidOtherwise();
+    this.league.succession.rewardsChanged();
   }
 
   /** As a policy file's tensors. */

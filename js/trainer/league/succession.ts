@@ -66,7 +66,7 @@ export class Succession {
   }
 
   /** The reward weights have changed: who is paid for something else may win less, so the next policy is the one to be held to. */
-  paidOtherwise(): void {
+  rewardsChanged(): void {
     this.anew = true;
     this.test.startOver();
   }

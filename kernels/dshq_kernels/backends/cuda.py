@@ -223,6 +223,10 @@ class CudaGame(Described):
             row += max(1, length)
         self.words_per_game = row
 
+    def queue_on(self, stream: Any) -> None:
+        """Queue calls on this stream from now on; 0: on numba's."""
+        self.stream = stream
+
     def _run(self, kernel: Any, state: Any, *arguments: Any) -> None:
         self.launch(kernel, state.shape[1], state, *arguments)
 

@@ -64,6 +64,10 @@ class Watch:
         }
         self.floats = {"under": "ignore", "divide": "call", "over": "call", "invalid": "call", "call": self.float_error}
 
+    def watch(self, rules: Loaded) -> None:
+        """These are what `words` were loaded into."""
+        self.rules = rules
+
     def quotient(self, a: int, b: int) -> int:
         if b == 0:
             self.note("division by zero, taken as 0", f"{a} // {b}")

@@ -181,7 +181,7 @@ class TestFingerprint:
         DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(saved(one))
         assert two.ring.total == 0 and not two.games.arrival.reward.any()
         assert warnings == [
-            f"the replay begins empty, since it was made with other values of: {changed}, and the games begin anew"
+            f"the replay begins empty, since it was made with other values of: {changed}, and the games start over"
         ]
 
     def test_frames_without_a_nose_are_not_learned_from(self):

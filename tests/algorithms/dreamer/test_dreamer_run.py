@@ -93,7 +93,7 @@ def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
         trainer.start()
         until(lambda: kept.exists() and trainer.version > checkpoint.load(kept).version)
         before = trainer.version
-        os.kill(trainer._control.processes.learner.pid, signal.SIGKILL)
+        os.kill(trainer._run.control.processes.learner.pid, signal.SIGKILL)
         until(lambda: any("the rest is from the file of version" in text for text in warnings))
         assert trainer.wait(updates=before + 2, progress=False)
 

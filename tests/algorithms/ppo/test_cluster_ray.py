@@ -120,7 +120,7 @@ def test_a_learner_that_is_killed_continues_from_its_last_version(cluster):
         training.start()
         reaches(training, "nodes", 3)
         version = training.version
-        os.kill(training._control.processes.learner.pid, signal.SIGKILL)
+        os.kill(training._run.control.processes.learner.pid, signal.SIGKILL)
         until(lambda: training.status == "training" and training.version > version + 20, "more versions")
         assert training.error == "" and len(cluster.players()) <= 3
 

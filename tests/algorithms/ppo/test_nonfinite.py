@@ -13,7 +13,7 @@ from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
 from dshq_widget.learning import run
-from dshq_widget.learning.run import MOST_RETURNS, MOST_SKIPS, Run
+from dshq_widget.learning.run import MOST_REVERTS, MOST_SKIPS, Run
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -88,7 +88,7 @@ def test_a_lasting_fault_ends_training_with_a_sentence(caplog):
         trainer.start()
         with pytest.raises(RuntimeError, match="check the rewards and observations"):
             trainer.wait(updates=1000, progress=False)
-        assert caplog.text.count("reverted to version 0") == MOST_RETURNS
+        assert caplog.text.count("reverted to version 0") == MOST_REVERTS
         assert "the learning rate times 0.5" in caplog.text and "the learning rate times 0.25" in caplog.text
         assert trainer.status == "error" and trainer.version == 0
         assert np.array_equal(trainer.latest_policy().weights, before)
@@ -191,7 +191,7 @@ def test_what_the_other_minibatches_taught_is_published(ward, tmp_path):
     assert ward.rate == 0.5, "a lasting fault is told, and slows down"
     ward.learner.ppo.illness = ""
     turns(ward, 1)
-    assert (ward.skips, ward.returns, ward.version) == (0, 0, ward.updates)
+    assert (ward.skips, ward.reverts, ward.version) == (0, 0, ward.updates)
 
 
 def test_untrained_weights_that_are_loaded_again_are_measured_again(tmp_path):
@@ -234,7 +234,7 @@ def test_the_learning_rate_recovers_by_good_updates(ward, monkeypatch, tmp_path)
 def test_it_gives_up_when_going_back_leads_nowhere(ward):
     turns(ward, 1)
     ward.learner.ppo.illness = "weights"
-    turns(ward, MOST_RETURNS)
+    turns(ward, MOST_REVERTS)
     with pytest.raises(RuntimeError, match="training failed.*not finite"):
         turns(ward, 1)
     assert ward.publisher.slots.latest == 1 and np.isfinite(ward.publisher.slots.read(0)[2]).all()

@@ -67,7 +67,7 @@ def test_an_allocation_that_cannot_be_started_ends_the_run_with_a_sentence(child
     run._learner_message(None, {"type": "ANOTHER_ALLOCATION"})
     run._learner_exit(None, Exit(0, True, False, "", "", ""))
     (end,) = ends
-    assert not end.expected and str(error) in end.error and end.error.startswith("training cannot go on")
+    assert not end.expected and str(error) in end.error and end.error.startswith("training cannot continue")
     assert end.traceback, "it is not tried again"
 
 

@@ -343,7 +343,7 @@ class TestLearning:
         assert games.memories[tile, 0, :, 5].any()
         assert games.mend(samples) == 1
         assert not games.memories[tile, 0, :, 5].any()
-        assert games.memories[tile, 0, :, 4].any(), "the others go on"
+        assert games.memories[tile, 0, :, 4].any(), "the others continue"
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_a_new_process_goes_on_to_the_bit(tmp_path):
 
 @pytest.mark.slow
 def test_the_lamp_is_learned_with_a_memory_alone(tmp_path):
-    """The command's way: settings, processes, evaluation, the file, and going on from it."""
+    """The command's way: settings, processes, evaluation, the file, and continuing from it."""
     with Trainer("lamp") as trainer:
         assert trainer.config.memory == 32 and trainer.config.deterministic is False
         trainer.train_for(seconds=PATIENCE, until_solved=True, progress=False)

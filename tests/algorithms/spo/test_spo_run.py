@@ -110,7 +110,7 @@ def test_a_run_and_its_file_are_evaluated_with_the_runs_own_search(own, tmp_path
 
 
 def test_earlier_versions_play_and_are_rated(tmp_path):
-    """Games and searches of the pool are against the league's choice, and a file goes on with the same ones."""
+    """Games and searches of the pool are against the league's choice, and a file continues with the same ones."""
     few = {"opponents": {"self": 0.5, "pool": 0.5}, "num_envs": 64, "rollout_length": 16, "hidden_sizes": (16,)}
     how = {"algorithm": "spo", "seed": 3, "deterministic": True, "spo": FEW, **few}
     with Trainer("sumo", **how) as whole:

@@ -51,7 +51,7 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     stops(widget)
     path = saved(widget, "save-policy", tmp_path)
     kept = checkpoint.load(path)
-    with Trainer(path, workers=0) as trainer:  # Python goes on from there
+    with Trainer(path, workers=0) as trainer:  # Python continues from there
         trainer.train_for(updates=2, progress=False)
         assert trainer.version == kept.version + 2
         trainer.save(tmp_path / "python.dshq")
@@ -268,7 +268,7 @@ def test_a_network_that_judges_pairs_learns_in_its_page(plain_chromium, tmp_path
     train(widget, 2)
     widget.wait_number("return", lambda filled: filled > 0.7, timeout=PATIENCE)  # chance: .58
     stops(widget)
-    with Trainer(saved(widget, "save-policy", tmp_path), workers=0) as trainer:  # Python goes on from there
+    with Trainer(saved(widget, "save-policy", tmp_path), workers=0) as trainer:  # Python continues from there
         version = trainer.version
         trainer.train_for(updates=1, progress=False)
         assert trainer.version == version + 1

@@ -140,7 +140,7 @@ def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
         widget.control("save-video").click()
         said = widget.root.locator(".share-menu .said")
         told.append(widget.until(said.inner_text, lambda text: "%" in text, 60, "how much of it is made"))
-    assert widget.number("tick") > before, "the match went on"
+    assert widget.number("tick") > before, "the match continued"
     assert told[0].startswith("Making the video: ")
     download.value.save_as(tmp_path / "ball.webm")
     data = (tmp_path / "ball.webm").read_bytes()

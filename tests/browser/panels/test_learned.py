@@ -24,7 +24,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     seen = widget.until(names, lambda now: now[1] == "v0", 60, "the first version on the board")
     assert seen[0].startswith("v") and seen[0] != "v0"
     assert "Orange is v0, untrained." in widget.texts(".ghost .who")[0]
-    assert ticks_on(widget) and widget.number("tick") > tick, "the match went on"
+    assert ticks_on(widget) and widget.number("tick") > tick, "the match continued"
     before, after = (sum(map(int, text.split("-"))) for text in (score, widget.attribute("score")))
     assert after >= before
 

@@ -36,7 +36,7 @@ class EngineWidget:
         self.engine.click(self.control(key))
 
     def plays(self) -> None:
-        """The match is drawn, and goes on."""
+        """The match is drawn, and continues."""
         assert self.wait("data.renderer") in ("canvas2d", "webgpu")
         seen = self.number("tick")
         self.wait(f"Number(data.tick) > {seen + 30}")

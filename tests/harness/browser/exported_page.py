@@ -47,7 +47,7 @@ class Opened:
 
     @classmethod
     def close_all(cls) -> None:
-        """Close what failed tests left open: it would go on training beside all others."""
+        """Close what failed tests left open: it would continue training beside all others."""
         while cls.open_contexts:
             cls.open_contexts.pop().close()
 

@@ -8,7 +8,7 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
-from dshq_widget.widget import drill_widget
+from dshq_widget.widget import page_files
 from dshq_widget.widget.drill_widget import DrillWidget
 from tests.harness.processes.faults import PATIENCE, until
 
@@ -42,7 +42,7 @@ def bundle(tmp_path, monkeypatch):
     """A page's bundle, so that these tests need no Node."""
     (tmp_path / "widget.js").write_text("export default { render() {} };\n")
     (tmp_path / "widget.css").write_text(".dshq-widget {}\n")
-    monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
+    monkeypatch.setattr(page_files, "STATIC", tmp_path)
 
 
 @pytest.fixture

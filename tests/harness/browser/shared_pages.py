@@ -43,7 +43,7 @@ class SharedPages:
         return opened, widget
 
     def learning(self) -> tuple[BarePage, WidgetPage]:
-        """The page of a run that trains, with a version that was learned: started once, it goes on for whoever asks."""
+        """The page of a run that trains, with a version that was learned: started once, it stays for whoever asks."""
         opened, widget = self.use(SMALL)
         opened.run(LEARN)
         widget.wait_attribute("status", lambda status: status == "training", TRAINED)

@@ -53,7 +53,7 @@ def begin(open_: Callable[..., Opened], browser: Any, *cells: str, **how: Any) -
 
 
 def ticks_on(widget: WidgetPage) -> bool:
-    """True once the match has gone on by a quarter of a second."""
+    """True once the match has continued by a quarter of a second."""
     seen = widget.number("tick")
     return widget.wait_number("tick", lambda tick: tick > seen + 30) > seen
 

@@ -163,7 +163,7 @@ def in_threads() -> Iterator[None]:
             for thread in started:
                 thread.join(PATIENCE)
     left = [thread.name for thread in started if thread.is_alive()]
-    assert not left, f"{left} go on: close the trainer or widget that started them"
+    assert not left, f"{left} continue: close the trainer or widget that started them"
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def training(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
 
 
 def command(dice: random.Random, folder: Path, kills: int) -> Iterator[Killed]:
-    """`dshq train`, which goes on each time with the file that it writes all the time."""
+    """`dshq train`, which continues each time with the file that it writes all the time."""
     out = folder / "bot.dshq"
     sizes = ["--num-envs", "64", "--rollout-length", "8", "--minibatch-size", "256", "--hidden-sizes", "16"]
     flags = [*sizes, "--workers", "0", "--autosave-seconds", "0.05", "--seconds", "600", "--out", str(out)]

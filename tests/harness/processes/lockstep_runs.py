@@ -1,4 +1,4 @@
-"""Lock-step runs, whether two of them are the same, and whether one goes on from its file to the bit."""
+"""Lock-step runs, whether two of them are the same, and whether one continues from its file to the bit."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def assert_same(one: dict[int, str], other: dict[int, str], beyond: int) -> None
 
 
 def assert_goes_on(trainer: Trainer, path: Path, more: int = 30, beyond: int = 15) -> Checkpoint:
-    """A new process goes on from a file of this run, which it returns, as the run itself does, to the bit."""
+    """A new process continues from a file of this run, which it returns, as the run itself does, to the bit."""
     hashes(trainer, 12)
     saved = checkpoint.load(trainer.save(path))
     last = saved.version + more
@@ -46,7 +46,7 @@ def assert_goes_on(trainer: Trainer, path: Path, more: int = 30, beyond: int = 1
 def whole_and_in_halves(
     drill: str, folder: Path, updates: int, **how: Any
 ) -> tuple[Checkpoint, Checkpoint, Checkpoint]:
-    """The files of a run of twice so many updates, of its first half, and of one that went on from that, to the bit."""
+    """The files of a run of twice the updates, of its first half, and of one that continued from that, to the bit."""
     with Trainer(drill, **how) as whole:
         assert whole.train_for(updates=2 * updates, progress=False)
         ahead = checkpoint.load(whole.save(folder / "whole.dshq"))

@@ -65,7 +65,7 @@ class Standing(Trainer):
     def __init__(self, *given, **named):
         super().__init__(*given, **named)
         self.stands: list[Stand] = []
-        self._starts.brought = self._stand
+        self._run.starts.brought = self._stand
 
     def _stand(self, *given):
         self.stands.append(Stand(*given))

@@ -42,7 +42,7 @@ def main() -> None:
 
 def pids(trainer: Trainer, sibling: int | None) -> dict[str, Any]:
     """Of the processes that run now; a learner that is being replaced has none."""
-    processes: Any = trainer._control.processes
+    processes: Any = trainer._run.control.processes
     return {
         "learner": processes.learner.pid if processes else None,
         "workers": [worker.pid for worker in processes.workers] if processes else [],

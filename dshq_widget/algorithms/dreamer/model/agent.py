@@ -55,11 +55,16 @@ class Dreamer:
         self.chance = torch.Generator(self.device).manual_seed(seeds.apart(seed, seeds.LATENTS))
         self.skipped = 0
 
+    def change(self, settings: DreamerSettings) -> None:
+        """Learn by other settings from now on."""
+        self.settings = settings
+        self.model.change(settings.rare_shades, settings.free_nats)
+
     def learn(
         self, batch: Mapping[str, Tensor], rate: float = 1.0, remember: Callable[[States], None] | None = None
     ) -> dict[str, float]:
         """One update of everything from sequences `[T, B]` (pixels/ring.py); `rate` is a factor of the learning rates;
-        `remember` is told the states that were found. Returns metrics by the flat names of contract/metrics.py; none,
+        `remember` gets the states that were found. Returns metrics by the flat names of contract/metrics.py; none,
         and nothing changes, where a gradient is not finite.
         """
         settings, before = self.settings, self.scale.spread
@@ -70,7 +75,7 @@ class Dreamer:
         numbers = dict(zip(names, torch.stack(tensors).tolist(), strict=True))  # the only wait for the device
         if not all(map(math.isfinite, numbers.values())):
             self.skipped += 1
-            self.scale.spread = before
+            self.scale.restore(before)
             for each in self.optimisers.values():
                 each.grads.zero_()
             return {}
@@ -211,9 +216,9 @@ class Dreamer:
             if f"{name}.m" in state:
                 each.m.copy_(state[f"{name}.m"])
                 each.v.copy_(state[f"{name}.v"])
-                each.steps = int(state[f"{name}.steps"])
+                each.go_on(int(state[f"{name}.steps"]))
         self.slow_weights.copy_(state["slow"])
-        self.scale.spread = state["spread"].clone().to(self.device)
+        self.scale.restore(state["spread"].clone().to(self.device))
         continue_chance(self.chance, state["chance"])
 
 

@@ -83,6 +83,10 @@ class ReturnScale:
     def __init__(self) -> None:
         self.spread = torch.zeros(())
 
+    def restore(self, spread: Tensor) -> None:
+        """Continue with what `spread` was."""
+        self.spread = spread
+
     def update(self, returns: Tensor) -> Tensor:
         """Hear of more returns; gives the scale, a scalar."""
         low, high = torch.quantile(returns.detach().float().flatten(), returns.new_tensor([LOW, HIGH]))

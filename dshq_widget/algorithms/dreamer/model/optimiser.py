@@ -39,6 +39,10 @@ class FlatAdam:
         self.weights.addcdiv_(self.m, below, value=-rate / (1 - one**self.steps))
         self.grads.zero_()
 
+    def go_on(self, steps: int) -> None:
+        """The moments are those after `steps`."""
+        self.steps = steps
+
     def forget(self) -> None:
         """Drop the gradient and the moments."""
         self.steps = 0

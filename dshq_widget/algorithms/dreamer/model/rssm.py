@@ -119,7 +119,7 @@ class RSSM(nn.Module):
         self, embedded: Tensor, actions: Tensor, is_first: Tensor, uniform: Tensor, context: Context | None = None
     ) -> States:
         """Encoded frames `[T, B, embed]`, one-hot actions *before* them `[T, B, n_actions]`, is_first bool `[T, B]`
-        and numbers in [0, 1) `[T, B, stoch, classes]`. The first step begins anew, but where a context is known.
+        and numbers in [0, 1) `[T, B, stoch, classes]`. The first step starts an episode, but where a context is known.
         """
         h, z = self.initial(is_first[0]) if context is None else (context.h, context.z)
         anew = torch.ones_like(is_first[:1]) if context is None else is_first[:1] | ~context.known

@@ -115,7 +115,7 @@ def _head(n_in: int, units: int, layers: int, n_out: int) -> int:
 
 
 def rows_needed(sequence: int, stride: int = STRIDE, margin: int = STRIDE) -> int:
-    """Steps that a ring must hold so that a window of `sequence` is found at any time, while an actor goes on."""
+    """Steps that a ring must hold so that a window of `sequence` is found at any time, while an actor continues."""
     return sequence + stride + 2 * margin + 1
 
 

@@ -26,7 +26,7 @@ def from_arrays(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Te
 
 
 def continue_chance(generator: torch.Generator, state: Tensor) -> None:
-    """Go on with random numbers where `state` (u8) was read. That of another kind of device does not fit: then the
+    """Continue with random numbers where `state` (u8) was read. That of another kind of device does not fit: then the
     generator stays as it is.
     """
     if state.shape == generator.get_state().shape:

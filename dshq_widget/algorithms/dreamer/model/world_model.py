@@ -1,4 +1,4 @@
-"""The world model and its losses: what a frame was, what it earned, whether it goes on, and what comes next."""
+"""The world model and its losses: what a frame was, what it earned, whether it continues, and what comes next."""
 
 from __future__ import annotations
 
@@ -71,6 +71,10 @@ class WorldModel(nn.Module):
         self.register_buffer("bins", dist.bins(), persistent=False)
         self.bins: Tensor
 
+    def change(self, rare_shades: float, free_nats: float) -> None:
+        """Weigh the losses by other settings from now on."""
+        self.rare_shades, self.free_nats = rare_shades, free_nats
+
     def pixels(self, frames: Tensor) -> Tensor:
         """f32 `[..., 1, height, width]` from -0.5 to 0.5."""
         shades = frames if frames.shape[-1] == self.width else unpackers.unpack(frames, self.unpack_impl)
@@ -81,7 +85,7 @@ class WorldModel(nn.Module):
         return dist.mean_of_bins(self.reward_head(latents), self.bins)
 
     def continues(self, latents: Tensor) -> Tensor:
-        """The probability that the episode goes on after them: `[...]`."""
+        """The probability that the episode continues after them: `[...]`."""
         return self.continue_head(latents).squeeze(-1).sigmoid()
 
     def context(self, batch: Mapping[str, Tensor]) -> Context | None:

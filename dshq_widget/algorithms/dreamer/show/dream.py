@@ -41,7 +41,7 @@ class Imagined:
     frame: bytes
     reward: float
     continues: float
-    """Probability that the episode goes on."""
+    """Probability that the episode continues."""
 
 
 def packed(frames: Tensor) -> bytes:

@@ -78,7 +78,7 @@ class Show(Pages[Played]):
             played.surprises.append((made.tick, surprise))
         return made
 
-    def told(self, played: Played) -> tuple[bytes, dict[str, Any]]:
+    def extras(self, played: Played) -> tuple[bytes, dict[str, Any]]:
         data, surprises = b"".join(played.frames), played.surprises
         played.frames, played.surprises = [], []
         return data, {"surprises": surprises}
@@ -123,7 +123,7 @@ class Show(Pages[Played]):
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Play until told to stop. `job`: training/shown.py."""
+    """Play until stopped. `job`: training/shown.py."""
     torch.set_num_threads(1)
     drill = CompiledDrill.from_json(job["drill"])
     policy = ShownPolicy(job, blocks["weights"], drill.spec.n_actions)

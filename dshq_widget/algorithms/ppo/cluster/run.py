@@ -23,7 +23,7 @@ WAIT_SECONDS = 0.2
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop. `job` is made by processes.py, with `ray_address`; `blocks` are the `weights`."""
+    """Train until stopped. `job` is made by processes.py, with `ray_address`; `blocks` are the `weights`."""
     announce(channel, "connecting to the Ray cluster")
     with connected(job["ray_address"]) as ray:
         here = ray.get_runtime_context().get_node_id()

@@ -52,7 +52,7 @@ def follow(place: Place) -> JointPPO:
 
 def parts(place: Place, drill: CompiledDrill, config: TrainConfig, version: int) -> tuple[JointPPO, ResidentGames]:
     """Learner and games of one process, its games from a seed of their own, and where no file has them (run.py), of
-    the `version` that the run goes on from. All processes wait for one another.
+    the `version` that the run continues from. All processes wait for one another.
     """
     found = choose_device(config.device)
     drill.game()

@@ -49,12 +49,12 @@ class Orders:
         self.given = time.monotonic()
 
     def rest(self) -> None:
-        """Rank 0, again and again while it rests: the others go on waiting, however long that takes."""
+        """Rank 0, again and again while it rests: the others continue waiting, however long that takes."""
         if time.monotonic() - self.given >= REST:
             self.give("WAIT")
 
     def next(self) -> dict[str, Any]:
-        """The others: wait for what they are told."""
+        """The others: wait for the next order."""
         return self._told([None])[0]
 
     def _told(self, box: list[Any]) -> list[Any]:

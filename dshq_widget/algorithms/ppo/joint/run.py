@@ -35,7 +35,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop; `blocks` are the `weights`. If another process ends, it fails with a sentence."""
+    """Train until stopped; `blocks` are the `weights`. If another process ends, it fails with a sentence."""
     try:
         lead(channel, job, blocks)
     except LearnerLost as error:
@@ -110,7 +110,7 @@ class LeadingGames(SimpleSource):
         self.own.mend(samples)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Of rank 0's games; those of the others begin anew in a continuation."""
+        """Of rank 0's games; those of the others start over in a continuation."""
         return self.own.state()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:

@@ -131,8 +131,12 @@ class Normalizer:
         """Add the first rollout, which is not learned from, and return the weights, untrained ones folded."""
         self._add_all(samples, units)
         found = self.fold(blob) if self.fresh else blob
-        self.fresh = self.empty = False
+        self.begun()
         return found
+
+    def begun(self) -> None:
+        """There are moments, and the weights are made for them."""
+        self.fresh = self.empty = False
 
     def loaded(self, untrained: bool) -> None:
         """Other weights were loaded. Untrained ones are made for normalised numbers, whatever the moments are by now:

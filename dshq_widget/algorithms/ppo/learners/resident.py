@@ -166,7 +166,7 @@ class ResidentPPO(TorchPPO):
             self._recorded(rollout, hyper, how).replay()
         else:
             self._update(rollout, hyper, how)
-        self.normalizer.fresh = self.normalizer.empty = False
+        self.normalizer.begun()
 
     def _room(self, name: str, size: int, dtype: torch.dtype = torch.float64) -> Tensor:
         """A tensor `[size]` that keeps its address."""

@@ -103,6 +103,10 @@ class TorchPPO:
         """Factor of values and returns while learning."""
         return self.normalizer.reward_scale
 
+    def normalise_by(self, normalizer: Normalizer) -> None:
+        """Normalise by these moments from now on; they become its own."""
+        self.normalizer = normalizer
+
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
         normalizer = self.normalizer

@@ -71,7 +71,7 @@ class Validator:
         size = max(1, min(len(rows), hyper.minibatch_size // (LANES * rows.shape[1])))
         chosen = rows[np.sort(np.random.default_rng(seed).choice(len(rows), size, replace=False))].ravel()
         self.reference.load(learner.blob())
-        self.reference.normalizer = copy.deepcopy(learner.normalizer)
+        self.reference.normalise_by(copy.deepcopy(learner.normalizer))
         found, _ = learner.gradient(samples, chosen, hyper)
         given: Any = by_sequence(samples, chosen) if memory else samples
         wanted, parts = self.reference.gradient(given, np.arange(chosen.size) if memory else chosen, hyper)

@@ -41,7 +41,7 @@ def actions_of(drill: CompiledDrill) -> Actions:
 
 class DrillGames(SimpleSource):
     """`config.num_envs` practice games. A row is a learning side: both of a game against itself, else one of them, and
-    those of an opponent take turns. `version` is the one that the run goes on from. Raises ConfigError for opponents
+    those of an opponent take turns. `version` is the one that the run continues from. Raises ConfigError for opponents
     that are policies.
     """
 
@@ -80,7 +80,7 @@ class DrillGames(SimpleSource):
     def next(self, learner: Looks, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         batch, steps, rows = self.batch, config.rollout_length, len(self.game_of)
-        batch.weights, batch.gamma = self.drill.term_weights(config.reward_weights), np.float32(config.gamma)
+        batch.pay(gamma=config.gamma, weights=self.drill.term_weights(config.reward_weights))
         stats = empty_stats(self.terms.shape[1])
         seen = np.empty((steps, *self.obs.shape), np.float32)
         said = np.empty((steps, rows, self.actions.outputs), np.float32)

@@ -51,7 +51,7 @@ class OwnNormalizer(Normalizer):
         return blob
 
     def take(self, blob: NDArray[Any]) -> None:
-        """Go on from the moments in trained weights."""
+        """Continue from the moments in trained weights."""
         if self.observations is not None:
             variance = 1 / np.square(np.maximum(blob[self._at[SCALE]].astype(np.float64), LEAST_SCALE))
             self.observations.numbers[:] = [*blob[self._at[MEAN]], *variance, FIRST_COUNT]

@@ -24,7 +24,7 @@ from dshq_widget.runtime.slots import WeightSlots
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Train until told to stop. `job` is made by processes.py; `blocks` are the `weights`."""
+    """Train until stopped. `job` is made by processes.py; `blocks` are the `weights`."""
     config, drill = TrainConfig.from_values(job["hyper"]), CompiledDrill.from_json(job["drill"])
     threads = int(job.get("threads") or 1)
     spec = own_network(drill.spec, job)

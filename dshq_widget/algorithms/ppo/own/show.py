@@ -64,7 +64,7 @@ class Show(Pages[Ahead[Match]]):
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Play until told to stop. `job`: training/shown.py."""
+    """Play until stopped. `job`: training/shown.py."""
     torch.set_num_threads(1)
     drill, seed = CompiledDrill.from_json(job["drill"]), int(job["seed"])
     spec = own_network(drill.spec, job)

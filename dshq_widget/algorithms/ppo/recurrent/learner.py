@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 
 class RecurrentPPO(TorchPPO):
     """See `learners.Learner`. The state stored at a rollout's beginning is where every epoch starts from; all later
-    ones are computed anew with the present weights, and an episode's end empties them (Huang et al., 2022, details 34
+    ones are computed again with the present weights, and an episode's end empties them (Huang et al., 2022, details 34
     to 36).
     """
 

@@ -29,7 +29,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
       const reward = film.reward.reduce((sum, each) => sum + each, 0);
       const goesOn = film.continues.reduce((chance, each) => chance * each, 1);
       const end = film.ended ? " The game ended here." : "";
-      setText(says, `It expects a reward of ${signed(reward)}, and the game to go on with ${percent(goesOn)}.${end}`);
+      setText(says, `It expects a reward of ${signed(reward)}, and the game to continue with ${percent(goesOn)}.${end}`);
     }
   };
   for (const event of ["dream", "status"] as const) session.events.on(event, follow, signal);

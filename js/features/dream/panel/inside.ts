@@ -27,7 +27,7 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
     ...row("Steps", steps),
     ...row("Expected reward", reward),
     ...row("So far", total),
-    ...row("Game goes on", goesOn),
+    ...row("Game continues", goesOn),
   );
   const keys = h("p", { class: "help" });
   const about = h("p", { class: "help" }, "Nothing here is the game: every picture, reward and end is what the model makes up.");

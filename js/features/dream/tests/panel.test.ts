@@ -159,7 +159,7 @@ describe("the panel Dream", () => {
     await decisions(5, 15);
     await say({ type: "DECIDED", plan: 1, tick: 20, left: 4 });
     await soon(() => expect(drawn("What came, step")).toBe(3));
-    expect(root.querySelector(".film")!.textContent).toContain("a reward of +1.50, and the game to go on with 100%");
+    expect(root.querySelector(".film")!.textContent).toContain("a reward of +1.50, and the game to continue with 100%");
     await say({ type: "DECIDED", plan: 1, tick: 68, left: 0 });
     await soon(() => expect(drawn("What came, step")).toBe(STEPS));
   });

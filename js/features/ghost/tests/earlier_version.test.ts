@@ -46,10 +46,10 @@ describe("Ghost", () => {
     expect(ghost.advance()).toMatchObject({ ghost: version });
     show.stepBy("decision", 1);
     expect([...show.state.action]).toEqual([2, action]);
-    expect([show.tick, show.score]).toEqual([tick + TOY.spec.action_repeat, score]); // the match goes on
+    expect([show.tick, show.score]).toEqual([tick + TOY.spec.action_repeat, score]); // the match continues
   });
 
-  it("keeps its distance while training goes on, or stays the first", () => {
+  it("keeps its distance while training continues, or stays the first", () => {
     ghost.goBack(30);
     see(stubborn(70, 3));
     expect(ghost.advance()).toMatchObject({ ghost: 40 });

@@ -25,7 +25,7 @@ describe("Archive", () => {
     expect(archive.versions).toEqual([1225, 1226]);
   });
 
-  it("stays within its bytes, and keeps the first and the newest however long it goes on", () => {
+  it("stays within its bytes, and keeps the first and the newest however long it continues", () => {
     const archive = new PolicyArchive(20 * BYTES);
     for (let version = 0; version <= 5000; version += 7) {
       archive.add(newPolicy(version));

@@ -114,7 +114,7 @@ test("a page that leaves says so, one that cannot train says why, and one that i
   expect(spoken().at(-1)).toEqual({ type: "FAILED", text: "No compiler." });
 });
 
-test("without its kernel the run goes on in this page when a person wants it", async () => {
+test("without its kernel the run continues in this page when a person wants it", async () => {
   const learner = await begin();
   order({ type: "SCENES", scenes: [] });
   learner.says({ type: "PHASE", text: "training here" });

@@ -54,7 +54,7 @@ test("a thread that the browser has ended ends the run with a sentence, one that
   expect(model.get("error")).toMatch(/^The thread that trains has said nothing for 180 s; .* Press Train to continue from the last version\.$/);
 });
 
-test("a run that failed goes on from what was kept last, not from where it was begun", async () => {
+test("a run that failed continues from what was kept last, not from where it was begun", async () => {
   const first = await begin();
   expect(fileOf(first)).toBeNull();
   first.says({ type: "STOPPED", version: 1, file: Uint8Array.of(1) });
@@ -66,7 +66,7 @@ test("a run that failed goes on from what was kept last, not from where it was b
   expect(fileOf(await begin())).toEqual(Uint8Array.of(9));
 });
 
-test("the curves of a run that failed go on where its file ends", async () => {
+test("the curves of a run that failed continue where its file ends", async () => {
   const shown = new History();
   model.on("change:metrics", () => {
     const row = model.get("metrics");
@@ -132,7 +132,7 @@ test("a run that begins while what was learned is being forgotten begins untrain
   expect([start!.file, start!.policy!.version]).toEqual([null, 0]);
 });
 
-test("who forgets is told where the thread that makes fresh weights was ended, and can go on", async () => {
+test("who forgets is told where the thread that makes fresh weights was ended, and can continue", async () => {
   const said: string[] = [];
   model.on("msg:custom", ({ type, text }: { type: string; text: string }) => type === "LOG" && said.push(text));
   for (const type of ["RESET_TRAINER", "START_TRAINING"] as const) model.send({ type });
@@ -259,7 +259,7 @@ test("what Undo brings back after Forget everything is in the browser again at o
   expect(await versions()).toEqual([31]);
 });
 
-test("a file whose settings or scenes are none is refused in a sentence, and the run that is there goes on", async () => {
+test("a file whose settings or scenes are none is refused in a sentence, and the run that is there continues", async () => {
   const thread = await begin();
   const before = [model.get("config"), model.get("policy")];
   const scenes = Array.from({ length: 9 }, (_, k) => Uint32Array.of(k));

@@ -53,7 +53,7 @@ async function open({ spec, key, run }: Stored, traits: object = {}): Promise<Fa
 
 const goOn = () => training!.offer!.actions.find(({ control }) => control === "continue-kept")!.act();
 
-test.each(pages)("a page goes on from what one of %s has kept", async (_, path) => {
+test.each(pages)("a page continues from what one of %s has kept", async (_, path) => {
   const record = read(path);
   const packed = gzipSync("").toString("base64");
   const builds = { plain: packed, relaxed: packed };

@@ -39,7 +39,7 @@ test("two runs of a drill side by side are both kept, and forgotten one by one",
   expect(await versions()).toEqual([]);
 });
 
-test("a run that goes on takes the place of what it began from, also of a release before", async () => {
+test("a run that continues takes the place of what it began from, also of a release before", async () => {
   storage.runs.set("rules", run(40));
   const [before] = await keptRuns("rules");
   const place = new Place();
@@ -61,7 +61,7 @@ test("another run in the same page leaves the one that was kept", async () => {
   const place = new Place();
   place.begin(0);
   await place.keep("rules", run(3000));
-  place.begin(3000); // goes on
+  place.begin(3000); // continues
   await place.keep("rules", run(3010));
   expect(await versions()).toEqual([3010]);
   await place.keep("rules", run(5)); // began anew, unsaid
@@ -71,7 +71,7 @@ test("another run in the same page leaves the one that was kept", async () => {
   expect(await versions()).toEqual([41, 5, 3010]);
 });
 
-test("a run that goes on from a kept one leaves what its page has kept before", async () => {
+test("a run that continues from a kept one leaves what its page has kept before", async () => {
   await new Place().keep("rules", run(40));
   const [before] = await keptRuns("rules");
   const place = new Place();
@@ -82,7 +82,7 @@ test("a run that goes on from a kept one leaves what its page has kept before", 
   expect(await versions()).toEqual([41, 6]);
 });
 
-test("a kept run stays where another one began instead of going on from it", async () => {
+test("a kept run stays where another one began instead of continuing from it", async () => {
   await new Place().keep("rules", run(40));
   const place = new Place();
   place.goOnFrom((await keptRuns("rules"))[0]!);

@@ -129,7 +129,7 @@ describe("several decisions", () => {
     search.witness = watching;
     search.decide(samePolicy([0.5, 0.5], value), rootOf(trap.game.create()), nobody);
     for (const [action, decisions] of watching.memory) expect(decisions).toBe(action === 0 ? 1 : 3);
-    const step = 0.9 * value - value; // of the value, while the game goes on
+    const step = 0.9 * value - value; // of the value, while the game continues
     const gains = [1 - value, 3 * step + 0.4];
     const counts = [0, 1].map((root) => watching.memory.filter(([action]) => action === root).length);
     const shares = counts.map((count, a) => count * Math.exp(gains[a]! / temperature));

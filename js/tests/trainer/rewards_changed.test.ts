@@ -14,8 +14,8 @@ beforeEach(() => {
     version: 1,
     modules: { spec: { terms: [{ name: "goal", weight: 1 }] } },
     engine: { restore: () => {} },
-    exploration: { paidOtherwise: heard, restore: () => {} },
-    contest: { paidOtherwise: heard, restore: () => {} },
+    exploration: { rewardsChanged: heard, restore: () => {} },
+    contest: { rewardsChanged: heard, restore: () => {} },
   });
 });
 
@@ -34,7 +34,7 @@ it.each([
   [{ reward_weights: { goal: 2 } }, 0],
   [{ reward_weights: { goal: 1 } }, 2],
   [{}, 2], // from before there were any: the drill's own
-])("a run that goes on from a file of %j tells %i", (config, told) => {
+])("a run that continues from a file of %j tells %i", (config, told) => {
   Reflect.apply(Reflect.get(run, "resume"), run, [{ config, state: {} }]);
   expect(heard).toHaveBeenCalledTimes(told);
 });
