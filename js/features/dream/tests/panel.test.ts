@@ -189,7 +189,7 @@ describe("the panel Dream", () => {
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(sent("DREAM_ACT")).toHaveLength(2); // no more before an answer
     await told({ type: "DREAMT", reward: 0.5, continues: 0.25 }, new Uint8Array(MADE_BYTES));
-    expect(root.querySelector(".dreaming dl")!.textContent).toBe("Steps1Expected reward+0.50So far+0.50Game goes on25%");
+    expect(root.querySelector(".dreaming dl")!.textContent).toBe("Steps1Expected reward+0.50So far+0.50Game continues25%");
     screen.dispatchEvent(new KeyboardEvent("keydown", { code: "Escape", bubbles: true }));
     await settle();
     expect(model.get("show").playing).toBe(true);
