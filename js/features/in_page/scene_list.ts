@@ -61,6 +61,15 @@ export class SceneList {
     for (const [name, type, length] of fields) {
       const held = numbers.subarray(at[name]!, at[name]! + (length || 1));
       if (type === "f32" && !held.every(Number.isFinite)) throw new Error(`A scene's numbers must be finite, but its ${name} is not.`);
+      if (type === "bool" && scene.subarray(at[name]!, at[name]! + (length || 1)).some((value) => value > 1))
+        throw new Error(`A scene's ${name} must be 0 or 1.`);
+    }
+    for (const [k, [x, y]] of this.places(scene).entries()) {
+      const [x0, y0, x1, y1] = this.spec.world;
+      if (x0 <= x && x <= x1 && y0 <= y && y <= y1) continue;
+      throw new Error(
+        `${this.spec.drag[k]!.name} is outside the world at ${Number(x.toPrecision(3))}, ${Number(y.toPrecision(3))}: put it inside ${this.spec.world.join(", ")}.`,
+      );
     }
     for (const name of HEAD) scene[at[name]!] = 0;
     const key = sceneKey(scene); // equal for equal places and speeds
@@ -72,7 +81,8 @@ export class SceneList {
   private places(words: Uint32Array): [x: number, y: number][] {
     const numbers = new Float32Array(words.buffer, words.byteOffset, words.length);
     const at = placesOf(this.spec.fields);
-    return this.spec.drag.map(({ x, y, index }) => [numbers[at[x]! + (index ?? 0)]!, numbers[at[y]! + (index ?? 0)]!]);
+    const rounded = (word: number) => Math.round(1e4 * numbers[word]!) / 1e4;
+    return this.spec.drag.map(({ x, y, index }) => [rounded(at[x]! + (index ?? 0)), rounded(at[y]! + (index ?? 0))]);
   }
 }
 

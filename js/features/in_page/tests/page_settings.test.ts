@@ -47,12 +47,14 @@ const SPEC = {
     ["ticks", "i32", 0],
     ["action", "i32", 1],
     ["x", "f32", 2],
+    ["won", "bool", 0],
   ],
+  world: [-100, -100, 100, 100],
   drag: [{ name: "one", x: "x", y: "x", vx: "x", vy: "x", index: 1, kind: "ball" }],
 } as unknown as DrillSpec;
 
 function state(x: number, key = 7): string {
-  const words = new Uint32Array(7);
+  const words = new Uint32Array(8);
   words[0] = key;
   new Float32Array(words.buffer)[6] = x;
   return [...new Uint8Array(words.buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -103,23 +105,32 @@ describe("arranged scenes", () => {
     const scenes = new SceneList(SPEC);
     scenes.add(state(1));
     const words = (x: number) => {
-      const one = new Uint32Array(7);
+      const one = new Uint32Array(8);
       new Float32Array(one.buffer)[5] = x;
       return one;
     };
     const many = Array.from({ length: 9 }, (_, k) => words(k));
     expect(() => scenes.restore(many)).toThrow("The limit of 8 scenes is reached");
-    expect(() => scenes.restore([words(2), new Uint32Array(6)])).toThrow("A scene of toy has 7 words, got 6.");
+    expect(() => scenes.restore([words(2), new Uint32Array(6)])).toThrow("A scene of toy has 8 words, got 6.");
     expect(() => scenes.restore([words(2), words(Number.NaN)])).toThrow("A scene's numbers must be finite, but its x is not.");
     expect(scenes.rows.map(({ places }) => places)).toEqual([[[1, 1]]]);
     scenes.restore(many.slice(1));
     expect(scenes.words).toEqual(many.slice(1));
   });
 
+  it("that no game has are refused, as Python refuses them", () => {
+    const scenes = new SceneList(SPEC);
+    expect(() => scenes.add(state(100.7))).toThrow("one is outside the world at 101, 101: put it inside -100, -100, 100, 100.");
+    expect(() => scenes.add(state(1).replace(/.{8}$/, "02000000"))).toThrow("A scene's won must be 0 or 1.");
+    expect(scenes.rows).toEqual([]);
+    scenes.add(state(100.00001)); // float32 writes it so
+    expect(scenes.rows[0]!.places).toEqual([[100, 100]]);
+  });
+
   it("are at most eight, and whole", () => {
     const scenes = new SceneList(SPEC);
     for (let k = 0; k < 8; k++) scenes.add(state(k));
     expect(() => scenes.add(state(99))).toThrow("The limit of 8 scenes is reached: remove one first.");
-    expect(() => scenes.add("0011")).toThrow("A scene of toy has 7 words, got 0.");
+    expect(() => scenes.add("0011")).toThrow("A scene of toy has 8 words, got 0.");
   });
 });
