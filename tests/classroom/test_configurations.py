@@ -289,6 +289,8 @@ def test_in_the_exchange_nobody_moves_what_is_somebody_elses(tmp_path: Path):
     """Where everybody writes and the sticky bit is not set, a student puts an own course in the instructor's place."""
     demo_course.furnish(tmp_path)
     assert stat.S_IMODE((tmp_path / demo_course.FOLDER / "exchange").stat().st_mode) == 0o1777
+    around = stat.S_IMODE((tmp_path / demo_course.FOLDER).stat().st_mode)
+    assert around == 0o700, "no other user of the machine hands in what is run when it is graded"
     said = re.findall(r"(\d{4}) /srv/nbgrader/exchange", (DOCS / "instructor.md").read_text())
     assert said == ["1777", "1777"]
 

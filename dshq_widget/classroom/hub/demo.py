@@ -95,7 +95,7 @@ class Hub:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         demo_course.furnish(self.folder)
         self.log = self.folder / "hub.log"
-        with self.log.open("wb") as log:
+        with open(self.log, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
             self._process = subprocess.Popen(
                 own_python("-m", "dshq_widget.classroom.hub.parent_watch", "-f", str(HERE / "demo_config.py")),
                 cwd=self.folder,

@@ -21,8 +21,10 @@ c.ExchangeCollect.check_owner = False  # for the same reason
 
 def furnish(folder: Path) -> None:
     """Write both below the hub's `folder`."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    (folder / FOLDER).chmod(0o700)  # whatever the folder around it: what is handed in here is run when it is graded
     exchange = folder / FOLDER / "exchange"
-    exchange.mkdir(parents=True, exist_ok=True)
-    exchange.chmod(0o1777)  # everybody writes, and nobody moves what is somebody else's away
+    exchange.mkdir(exist_ok=True)
+    exchange.chmod(0o1777)  # nbgrader asks for it; all servers are one system user's
     text = _CONFIGURATION.format(exchange=str(exchange))
     (folder / FOLDER / "nbgrader_config.py").write_text(text, encoding="utf-8")
