@@ -415,7 +415,7 @@ def snapshot(value: Any, known: Mapping[str, OfRules]) -> dict[str, Any] | None:
         raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
     rules = value.get("rules_hash")
     found = known.get(rules) if isinstance(rules, str) else None
-    if found is not None and memoryview(state).nbytes != found.nbytes:
+    if found and memoryview(state).nbytes != found.nbytes:
         raise ValueError(f"a snapshot of these rules needs a state of {found.nbytes} bytes")
     memory = value.get("memory", b"")
     if not isinstance(memory, (bytes, bytearray, memoryview)) or memoryview(memory).nbytes > MEMORY_BYTES_MAX:
