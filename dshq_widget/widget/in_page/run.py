@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.contract.faces.in_page import ToLearner
-from dshq_widget.contract.finite import MOST_WHOLE, is_finite
+from dshq_widget.contract.finite import is_finite
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.latest_policy import PolicyVersion
@@ -175,7 +175,7 @@ class PageRun:
 
     def _policy(self, message: Mapping[str, Any], buffers: Any) -> PolicyVersion:
         version, step = message.get("version"), message.get("step")
-        if not all(type(number) is int and 0 <= number <= MOST_WHOLE for number in (version, step)):
+        if not all(type(number) is int and 0 <= number <= page_protocol.MOST_COUNT for number in (version, step)):
             raise ValueError("a page's POLICY needs a version and a step, whole numbers")
         data = buffers[0] if isinstance(buffers, list) and len(buffers) == 1 else b""
         if len(data) != self._newest.weights.nbytes:
