@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Playwright
 
 from tests.harness.browser.console import Console
 from tests.harness.browser.exported_page import train
-from tests.harness.browser.hosts import headers, served
+from tests.harness.browser.hosts import RECIPES, headers, served
 from tests.harness.browser.page import WidgetPage, launch_chromium
 from tests.harness.certificate import certify
 
@@ -17,6 +17,8 @@ HOSTS, NAME = headers(), "match.example"
 
 def test_there_is_a_recipe_for_each():
     assert set(HOSTS) == {"nginx", "Vercel", "Cloudflare Pages", "GitHub Pages"}
+    text = RECIPES.read_text(encoding="utf-8")
+    assert "listen 443 ssl;" not in text or "ssl_certificate " in text, "without one nginx does not start"
     policies = {sent.get("Content-Security-Policy") for name, sent in HOSTS.items() if name != "GitHub Pages"}
     assert len(policies) == 1 and None not in policies, "one policy for all"
 
