@@ -259,6 +259,12 @@ ALIASES = {
     "decay_learning_rates": "lr_schedule",
 }
 """Other names accepted on input."""
+ELSEWHERE: Mapping[str, str] = {
+    "critic_lr": "`learning_rate` is that of policy and value; SPO alone has another, `critic_learning_rate`",
+    "reward_scale": "give `reward_weights`, by term, or `normalize_rewards`; Dreamer has one of its own",
+    "tau": "it is SPO's own",
+}
+"""Names of the sources that are no shared settings -> what to give, or whose they are."""
 DIVISOR = "num_minibatches"
 """Accepted on input, too: games x decisions of a rollout, divided by it, are `minibatch_size`."""
 MINIBATCHES: Mapping[str, Any] = {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
@@ -296,10 +302,10 @@ def canonical(values: Mapping[str, Any], base: TrainConfig | None) -> dict[str, 
             divide = parse_value(key, value, MINIBATCHES)
             continue
         if key not in FIELDS:
-            known = [*FIELDS, *ALIASES, DIVISOR]
-            raise ConfigError(
-                f"unknown setting {shown(str(given))}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
-            )
+            hint = nearest(key, [*FIELDS, *ALIASES, DIVISOR]) or "; the settings are " + ", ".join(FIELDS)
+            if key in ELSEWHERE:
+                hint = f": {ELSEWHERE[key]}"
+            raise ConfigError(f"unknown setting {shown(str(given))}{hint}")
         if key in out:
             raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: remove one")
         out[key] = parse_value(key, value, FIELDS[key])

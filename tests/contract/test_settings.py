@@ -90,6 +90,8 @@ def test_accepted_on_input(given, key, value):
         ({"reward_weights": {"goal": "much"}}, "reward_weights[goal] must be a number"),
         ({"T": 16, "num_steps": 32}, "rollout_length is given twice"),
         ({"minibatch": 16, "num_minibatches": 2}, "not both"),
+        ({"epochs": 2, "ppo_epochs": 2}, "epochs is given twice, the second time as 'ppo_epochs'"),
+        ({"critic-lr": 1e-3}, "'critic-lr': `learning_rate` is that of policy and value"),
         ({"seed": "x" * 10_000}, "..."),
     ],
 )
