@@ -96,8 +96,8 @@ class Dashboard(Progress):
         bar.add_row(ProgressBar(total=1.0, completed=share), f"{share:4.0%}")
         return Panel(Group(bar, Text(text, style="dim"), Text(""), grid), title=self._title, title_align="left")
 
-    def interrupted(self, _: str) -> None:
-        """Nothing to do: what is printed meanwhile appears above."""
+    def interrupted(self, _: object) -> bool:
+        return True  # what is printed meanwhile appears above
 
     def note(self, text: str) -> None:
         self.close()

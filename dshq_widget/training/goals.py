@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +14,8 @@ from dshq_widget.contract.settings import FIELDS
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
+
+log = logging.getLogger("dshq_widget")
 
 PROBE_SECONDS = 1.0
 """Seconds of training used to measure the rate; at most a quarter of the budget."""
@@ -167,7 +170,7 @@ def until_over(
     called now and then while it trains, after every report of the learner at the latest. `changed` is notified
     whenever `status` may have changed, and its lock is held while it changes.
     """
-    status.listen(bar.interrupted)
+    log.addFilter(bar.interrupted)
     try:
         while True:
             with changed:  # whole: between the end of one run and the start of the next it says "stopped"
@@ -182,7 +185,7 @@ def until_over(
             with changed:
                 changed.wait(0.1)
     finally:
-        status.unlisten(bar.interrupted)
+        log.removeFilter(bar.interrupted)
         bar.close()
 
 
@@ -191,7 +194,7 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
     if training failed. `changed` is as for `until_over`.
     """
     began = None
-    status.listen(bar.interrupted)
+    log.addFilter(bar.interrupted)
     try:
         while True:
             with changed:
@@ -210,5 +213,5 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
         bar.note("stopped waiting; training continues")
         return False
     finally:
-        status.unlisten(bar.interrupted)
+        log.removeFilter(bar.interrupted)
         bar.close()

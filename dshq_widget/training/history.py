@@ -94,10 +94,11 @@ class Progress:
             return line
         return line[: room - 1].rsplit(" ", 1)[0] + " …"
 
-    def interrupted(self, _: str) -> None:
-        """Something else is about to be printed, such as a warning: it gets a line of its own."""
+    def interrupted(self, _: object) -> bool:
+        """A filter of the log that takes everything: what is about to be printed gets a line of its own."""
         self.close()
-        self._drawn = time.monotonic()  # and is printed before the next line is
+        self._drawn = time.monotonic()  # so that it is printed before the next line is
+        return True
 
     def note(self, text: str) -> None:
         """Print one sentence on a line of its own."""

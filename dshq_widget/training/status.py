@@ -81,10 +81,6 @@ class TrainingStatus:
         """Call `listener` with the text of each warning."""
         self._warned.append(listener)
 
-    def unlisten(self, listener: Callable[[str], None]) -> None:
-        """Do so no more; it listens, or ValueError is raised."""
-        self._warned.remove(listener)
-
     def plan(self, held: bool) -> None:
         """Whether the learner that begins next is to pause at once; the text stays."""
         self.held = held

@@ -316,8 +316,10 @@ def test_a_warning_has_a_line_of_its_own(capsys, monkeypatch):
     status.set("training", "training on 1 thread")
 
     def warn() -> None:
+        log.warning("the learner failed")
         status.warn("something is left out")
         status.set("stopped", "stopped")
 
     until_over(Budget(9, None, None), status, threading.Condition(), Progress(), warn)
-    assert "\nball: something is left out\n" in capsys.readouterr().err and not status.warned
+    assert "\nthe learner failed\nball: something is left out\n" in capsys.readouterr().err
+    assert not log.filters
