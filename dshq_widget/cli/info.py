@@ -50,7 +50,7 @@ def text(found: dict[str, Any]) -> str:
     """The same for people."""
     ticks, rate = found["time_limit"], found["tick_rate"]
     lines = [
-        f"{found['title']} ({found['drill']}): {found['about']}",
+        f"{found['title']} ({found['drill']}): {found['about']}".removesuffix(": "),
         f"{found['sides']} side{'s' * (found['sides'] > 1)}, {rate} ticks a second, a decision every "
         f"{found['action_repeat']}, an episode ends after {ticks} ticks ({ticks / rate:g} s)",
     ]

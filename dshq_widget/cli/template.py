@@ -11,10 +11,13 @@ import yaml
 
 from dshq_widget import drills
 from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.cli import drill_argument
 from dshq_widget.contract import sections, setting, settings
 from dshq_widget.contract.run_file import FORMAT, RUN
-from dshq_widget.contract.settings import SECTIONS
+from dshq_widget.contract.sections import Section
+from dshq_widget.contract.settings import SECTIONS, TrainConfig
 from dshq_widget.env.batch import compiled
+from dshq_widget.training.run.config import RunConfig
 
 WIDTH = 100
 
@@ -31,11 +34,15 @@ def suiting(algorithm: Algorithm) -> str:
 
 
 def template(algorithm: Algorithm, drill: str) -> str:
-    """The file as text; `dshq train --config` reads it. Settings are commented out where they have their defaults."""
-    defaults = settings.TrainConfig().replace(algorithm.defaults).to_json()
+    """The file as text; `dshq train --config` reads it. Each setting stands there as a comment, with the value that it
+    has for this drill. Raises ValueError for a drill that is not there, or that the algorithm cannot train.
+    """
+    values, own = _begun_with(algorithm, drill)
+    rest = "is as the file or the environment has it, else as here" if _elsewhere(drill) else "is as it stands here"
+    defaults = values.to_json()
     keys = [key for key in algorithm.shared_settings if key not in algorithm.fixed]
     lines = [
-        f"# A run of {algorithm.name}. Take away the # of what you change; the rest has these defaults or the drill's.",
+        f"# A run of {algorithm.name}. Take away the # of what you change; the rest {rest}.",
         f"format: {FORMAT}",
         f"{RUN}:",
         f"  drill: {drill}",
@@ -46,9 +53,27 @@ def template(algorithm: Algorithm, drill: str) -> str:
         f"{SECTIONS[0]}:",
         *_rows({key: defaults[key] for key in keys}, settings.field_docs(), settings.FIELDS),
     ]
-    if (kind := algorithm.settings) is not None:
-        lines += [f"{algorithm.name}:", *_rows(dataclasses.asdict(kind()), setting.docs(kind), sections.fields(kind))]
+    if own is not None:
+        known = setting.docs(type(own)), sections.fields(type(own))
+        lines += [f"{algorithm.name}:", *_rows(dataclasses.asdict(own), *known)]
     return "\n".join(lines) + "\n"
+
+
+def _begun_with(algorithm: Algorithm, drill: str) -> tuple[TrainConfig, Section | None]:
+    """What a run begins with: the drill's settings; those of every drill where a file or an environment, which is not
+    opened here, may have others.
+    """
+    if _elsewhere(drill):
+        return TrainConfig().replace(algorithm.defaults), algorithm.read()
+    found = compiled(drill_argument.drill(drill))
+    algorithm.check(found.spec)
+    begun = RunConfig(found, algorithm)
+    return begun.values, begun.section
+
+
+def _elsewhere(drill: str) -> bool:
+    """Whether a file or an environment may have settings of its own."""
+    return drill.endswith(".dshq") or drill.startswith("gym:")
 
 
 def _rows(

@@ -4,12 +4,14 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 
 from dshq_widget import algorithms
 from dshq_widget.cli import run_plan
 from dshq_widget.cli.arguments import parser
 from dshq_widget.cli.main import VERBS
 from dshq_widget.contract import run_file
+from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.debugging import debug
@@ -61,6 +63,18 @@ def test_a_template_is_a_run_of_defaults_and_each_line_can_be_taken_up(name, tmp
     assert len(plan.hyper) > 3 and (kind is None or kind(**plan.own[name]) == kind())
 
 
+@pytest.mark.parametrize("name", ["ball", "cartpole"])
+def test_a_template_has_the_drills_own_values(name):
+    text = dshq("config", "--template", "ppo", "--drill", name).stdout
+    begun = of_drill(compile_drill(drills[name]).spec).to_json()
+    found = yaml.safe_load("\n".join(re.findall(r"^  # ([a-z_]+: .*)$", text.partition("training_core:")[2], re.M)))
+    assert len(found) > 20 and found == {key: begun[key] for key in found}
+
+
 def test_what_has_no_tables_is_a_sentence():
     assert "has no rules of its own" in dshq("info", "gym:CartPole-v1", expect=2).stderr
+    assert "did you mean 'maze'" in dshq("config", "--template", "ppo", "--drill", "maz", expect=2).stderr
+    assert "gate judges spawns" in dshq("config", "--template", "gate", "--drill", "ball", expect=2).stderr
+    text = dshq("config", "--template", "ppo", "--drill", "gym:CartPole-v1").stdout
+    assert "drill: gym:CartPole-v1\n" in text and "as the file or the environment has it" in text
     assert "Did you mean 'gate'" in dshq("config", "--template", "gatee", expect=2).stderr
