@@ -12,9 +12,10 @@ import numpy as np
 
 from dshq_kernels.backends.cpu import verb_names
 from dshq_kernels.backends.wasm import STACK_TOP
-from dshq_kernels.network.gradient import SUMS, learn_scratch
+from dshq_kernels.network.gradient import learn_scratch
 from dshq_kernels.network.mlp import ITEMS, MEAN, MEMORY, make_plan, pack, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.play import records
 from dshq_kernels.play.loops import scratch_floats
 from dshq_kernels.play.records import FORWARD, ROLLOUT, UPDATE, learner_module

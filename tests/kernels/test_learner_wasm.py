@@ -5,8 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from dshq_kernels.network.gradient import SUMS, learn_scratch
+from dshq_kernels.network.gradient import learn_scratch
 from dshq_kernels.network.mlp import NO_MEMORY, forward_lanes, make_plan, pack, play_scratch
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.network.update import learn
 from dshq_kernels.play.records import FORWARD
 from dshq_kernels.play.rollout import Rollouts, Samples

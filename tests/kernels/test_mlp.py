@@ -5,7 +5,8 @@ import pytest
 from numba import njit
 
 from dshq_kernels.network import mlp
-from dshq_kernels.network.gradient import SUMS, learn_scratch
+from dshq_kernels.network.gradient import learn_scratch
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.network.update import adam_step, learn
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.simd.elementary import exp, log

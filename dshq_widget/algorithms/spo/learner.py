@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dshq_kernels.network import mlp, search_loss
-from dshq_kernels.network.gradient import SUMS, add_gradient, learn_scratch
+from dshq_kernels.network.gradient import add_gradient, learn_scratch
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.network.update import step_groups
 from dshq_kernels.run.draws import Draws
 from dshq_kernels.search.sequences import Lesson, scratch_floats, study

@@ -1,10 +1,12 @@
-"""PPO's loss of the network and its gradient, backpropagated over units of 16 samples.
+"""The gradient of a loss, PPO's or another one, backpropagated over units of 16 samples.
 
 Learning keeps samples as rows, so that all three products of backpropagation are the same block of block.py and only
 observations and logits are transposed, 16 x 16 at a time.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from numba import njit
 
@@ -13,7 +15,6 @@ from dshq_kernels.network.memory import recall_slopes, remember_rows
 from dshq_kernels.network.mlp import (
     BIASES,
     COLUMNS,
-    FORBIDDEN,
     HALVES,
     IN_WIDTH,
     ITEMS,
@@ -45,20 +46,13 @@ from dshq_kernels.network.mlp import (
     plan_width,
     planned,
 )
-from dshq_kernels.simd import vector
+from dshq_kernels.network.ppo_loss import correct_unit, loss_unit
 from dshq_kernels.simd.block import forward_block, input_slope_block, weight_slope_block
-from dshq_kernels.simd.elementary import exp, log
 from dshq_kernels.simd.vector import (
     call_with,
     compiled,
-    fma,
     load,
-    load_u32,
-    maximum,
-    minimum,
     prefetch,
-    select,
-    splat,
     store,
     transpose,
 )
@@ -68,8 +62,6 @@ CHUNK = 4
 cache. With a memory it takes all units of a sequence."""
 CORRECT_LAG = 1
 """Instead of the address of a loss: see `add_gradient`."""
-SUMS = 5
-"""Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 
 
 @planned
@@ -114,103 +106,6 @@ def _transpose_weights(plan, params, target):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def largest_allowed(logits, n_actions, mask):
-    """The largest logit of each sample, after those that `mask` forbids became `FORBIDDEN`; arguments: `_loss_unit`.
-    What search learns from begins like that, too (search_loss.py).
-    """
-    if mask > 0:
-        for j in range(n_actions):
-            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
-            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
-    top = load(logits)
-    for j in range(1, n_actions):
-        logit = load(logits + 64 * j)
-        top = select(logit > top, logit, top)  # one instruction; `maximum` minds NaN and takes three
-    return top
-
-
-@compiled
-def _correct_unit(logits, n_actions, action, log_prob, advantage, mask):
-    """The network's log-probabilities of the chosen actions in place of those of the policy that played, and the
-    advantages times the ratio of the two, cut off at 1; arguments: `_loss_unit`.
-    """
-    top = largest_allowed(logits, n_actions, mask)
-    total, chosen_log, chosen = splat(0.0), splat(0.0), load_u32(action)
-    for j in range(n_actions):
-        below = load(logits + 64 * j) - top
-        total = total + exp(below)  # of what is forbidden it is 0
-        chosen_log = select(chosen == j, below, chosen_log)
-    newest = chosen_log - log(total)
-    ratio = exp(newest - load(log_prob))
-    store(advantage, load(advantage) * select(ratio < 1.0, ratio, 1.0))
-    store(log_prob, newest)
-
-
-@compiled
-def _loss_unit(
-    logits, slopes, width, n_actions, action, log_prob, value, advantage, target, mask, importance, scaling, hyper, sums
-):
-    """PPO's loss and its slope for one unit of 16 samples.
-
-    `logits`, `slopes`: addresses of f32 `[width, 16]`. `action` u32[16], the rest f32[16] addresses, `mask` that of u32
-    `[ceil(n_actions / 32), 16]` or 0; `importance` multiplies the normalised advantages. `scaling`: (mean, 1 /
-    deviation) of the advantages, factor of values and returns, 1 / samples of the minibatch. Adds to `sums`, f32
-    `[SUMS, 16]`. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
-    """
-    mean, inverse_deviation, reward_scale, share = scaling
-    clip, clip_value, value_coef, entropy_coef = hyper
-    top = largest_allowed(logits, n_actions, mask)
-    total, surprise, chosen_log = splat(0.0), splat(0.0), splat(0.0)
-    chosen = load_u32(action)
-    for j in range(n_actions):
-        below = load(logits + 64 * j) - top
-        weight = exp(below)
-        if mask > 0:
-            weight = select(below < 0.5 * FORBIDDEN, 0.0, weight)
-        total = total + weight
-        surprise = fma(weight, below, surprise)
-        chosen_log = select(chosen == j, below, chosen_log)
-        store(slopes + 64 * j, weight)
-    inverse = 1.0 / total
-    log_total = log(total)
-    entropy = log_total - surprise * inverse
-
-    difference = chosen_log - log_total - load(log_prob)
-    ratio = exp(difference)
-    gain = (load(advantage) - mean) * (inverse_deviation * importance)
-    clipped_ratio = minimum(maximum(ratio, 1.0 - clip), 1.0 + clip)
-    blocked = ((gain > 0.0) & (ratio > 1.0 + clip)) | ((gain < 0.0) & (ratio < 1.0 - clip))
-    pull = select(blocked, 0.0, gain * ratio) * share
-    bonus = inverse * (entropy_coef * share)
-    constant = inverse * pull + bonus * (entropy - log_total - top)
-    for j in range(n_actions):
-        slope = load(slopes + 64 * j) * fma(bonus, load(logits + 64 * j), constant)
-        store(slopes + 64 * j, slope - select(chosen == j, pull, 0.0))
-
-    estimate = load(logits + 64 * n_actions)
-    goal = load(target) * reward_scale
-    error = estimate - goal
-    square = error * error
-    value_pull = error
-    if clip_value:
-        before = load(value) * reward_scale
-        move = estimate - before
-        clipped_error = before + minimum(maximum(move, -clip), clip) - goal
-        clipped_square = clipped_error * clipped_error
-        value_pull = select((clipped_square > square) & (vector.absolute(move) > clip), 0.0, error)
-        square = maximum(square, clipped_square)
-    store(slopes + 64 * n_actions, value_pull * (2.0 * value_coef * share))
-    for j in range(n_actions + 1, width):
-        store(slopes + 64 * j, 0.0)
-
-    store(sums, load(sums) - minimum(ratio * gain, clipped_ratio * gain))
-    store(sums + 64, load(sums + 64) + square)
-    store(sums + 128, load(sums + 128) + entropy)
-    store(sums + 192, load(sums + 192) + (ratio - 1.0 - difference))
-    store(sums + 256, load(sums + 256) + select(vector.absolute(ratio - 1.0) > clip, 1.0, 0.0))
-
-
-@njit(nogil=True, error_model="numpy", inline="always")
 def _bring_near(data, n_obs, unit):
     """Start loading a unit's samples: they are scattered in memory, and waiting for them took 10 % of an update
     (measured).
@@ -234,23 +129,60 @@ def add_gradient(
     of memories f32 `[sequence, 2 units, 16]` and the number of decisions in a sequence, 0, 0 and 1 without a memory:
     with one, `units` are whole sequences, each in its order (`Samples`). `importance`: f32 per entry of `units`.
     `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the observations, or of length 0 where they are taken as they
-    are. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats.
+    are. `scaling`, `hyper`, `sums`: see `ppo_loss.loss_unit`. `scratch`: address of `learn_scratch` floats.
     """
-    obs, action, log_prob, value, advantage, target, mask, begins, states, length = data
-    layers = plan.shape[0]
-    n_obs, in_width, out_width = plan[0, N_OBS], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
-    n_in, grid, pairs = plan[0, N_IN], plan[0, ROWS] > 0, plan[0, ITEMS] > 0
-    n_actions, outputs = plan[0, N_ACTIONS], outputs_width(plan)
-    mask_bytes = (n_actions + 31) // 32 * 64
+    room = _room(plan, data[9], scratch)
+    _transpose_weights(plan, params, room.transposed)
+    for begin in range(0, units.size, room.chunk):
+        count = min(room.chunk, units.size - begin)
+        for u in range(begin + room.chunk, min(begin + 2 * room.chunk, units.size)):
+            _bring_near(data, plan[0, N_OBS], units[u])
+        _read(plan, params, data, units, begin, count, normal, room)
+        said = _forward(plan, activation, params, data, units, begin, count, room)
+        _lose(plan, params, data, units, begin, count, said, importance, scaling, hyper, loss, gradient, sums, room)
+        if loss[0] != CORRECT_LAG:
+            _backward(plan, activation, params, data, units, begin, count, said, gradient, room)
+
+
+class Room(NamedTuple):
+    """Addresses of the memory in which `add_gradient` works, and what is in front of the dense layers."""
+
+    chunk: int
+    """Units that go through the network at once."""
+    slope_in: int
+    slope_out: int
+    """Slopes of a layer's inputs and outputs, f32 `[chunk, 16, widest layer]`; of each in turn."""
+    unit_logits: int
+    unit_slopes: int
+    transposed: int
+    """The weights, as `_transpose_weights` leaves them."""
+    inputs: int
+    """Activations of all layers, one after another, f32 `[chunk, 16, width]`."""
+    front: int
+    chosen: int
+    """The ways of a grid's sweeps, `chosen_bytes` for each unit."""
+    chosen_bytes: int
+    said: int
+    said_slopes: int
+    """What the dense layers say of one unit, and its slopes."""
+    parts: int
+    more: int
+    """Of pairs: one unit of traits and parts, and their slopes."""
+    wide_memory: int
+    """Units of the network's memory, padded; 0: there is none."""
+
+
+@compiled
+def _room(plan, length, scratch):
+    """Where what is in the memory at `scratch`; with a memory of sequences of `length` decisions."""
+    layers, in_width, outputs = plan.shape[0], plan[0, IN_WIDTH], outputs_width(plan)
+    out_width, remembers = plan[layers - 1, OUT_WIDTH], plan[0, UNITS]
     width = in_width
     for layer in range(layers):
         width = max(width, plan[layer, OUT_WIDTH])
-    remembers, memory_row, wide_memory = plan[0, UNITS], plan[0, MEMORY], 0
-    if remembers > 0:
-        wide_memory = plan[memory_row, OUT_WIDTH] // 4
+    wide_memory = plan[plan[0, MEMORY], OUT_WIDTH] // 4 if remembers > 0 else 0
     chunk = length if remembers > 0 else CHUNK
-    slope_in = scratch
-    slope_out = slope_in + chunk * 64 * width
+    slope_out = scratch + chunk * 64 * width
     unit_logits = slope_out + chunk * 64 * width
     unit_slopes = unit_logits + 64 * outputs
     transposed = unit_slopes + 64 * outputs
@@ -258,172 +190,208 @@ def add_gradient(
     front = inputs + chunk * 64 * (in_width + wide_memory)  # behind the activations
     for layer in range(layers):
         front = front + chunk * 64 * plan[layer, OUT_WIDTH]
-    chosen = front + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
-    chosen_bytes = plan[0, MAPS] * plan[0, SWEEPS] * plan[0, ROWS] * plan[0, COLUMNS] * 64
-    said, said_slopes, memory = unit_logits, unit_slopes, front + 64 * out_width
-    more = memory + (plan[0, ITEMS] + plan[0, SPACES]) * (plan[0, TRAITS] + plan[0, WIDTH]) * 64
-    if pairs:
-        said, said_slopes = front, front  # behind context and value both are 0
+    cells, pairs = plan[0, ROWS] * plan[0, COLUMNS], plan[0, ITEMS] > 0
+    parts = front + 64 * out_width
+    return Room(
+        chunk,
+        scratch,
+        slope_out,
+        unit_logits,
+        unit_slopes,
+        transposed,
+        inputs,
+        front,
+        front + 2 * cells * 64,
+        plan[0, MAPS] * plan[0, SWEEPS] * cells * 64,
+        front if pairs else unit_logits,  # behind context and value both are 0
+        front if pairs else unit_slopes,
+        parts,
+        parts + (plan[0, ITEMS] + plan[0, SPACES]) * (plan[0, TRAITS] + plan[0, WIDTH]) * 64,
+        wide_memory,
+    )
 
-    _transpose_weights(plan, params, transposed)
-    for begin in range(0, units.size, chunk):
-        count = min(chunk, units.size - begin)
-        samples = count * 16
-        for u in range(begin + chunk, min(begin + 2 * chunk, units.size)):
-            _bring_near(data, n_obs, units[u])
-        for u in range(count):
-            seen = obs + units[begin + u] * n_obs * 64
-            if normal.shape[0] > 0:
-                for k in range(n_obs):
-                    store(slope_in + k * 64, (load(seen + k * 64) - normal[k, 0]) * normal[k, 1])
-                seen = slope_in
-            if grid or pairs:
-                in_front(plan, params, seen, slope_out, front, chosen + u * chosen_bytes)
-                seen = slope_out
-            for k in range(0, in_width, 16):
-                transpose(
-                    seen + k * 64,
+
+@compiled
+def _read(plan, params, data, units, begin, count, normal, room):
+    """The inputs of the first dense layer for `count` units from `begin` on: rows of samples."""
+    n_obs, n_in, in_width = plan[0, N_OBS], plan[0, N_IN], plan[0, IN_WIDTH]
+    for u in range(count):
+        seen = data[0] + units[begin + u] * n_obs * 64
+        if normal.shape[0] > 0:
+            for k in range(n_obs):
+                store(room.slope_in + k * 64, (load(seen + k * 64) - normal[k, 0]) * normal[k, 1])
+            seen = room.slope_in
+        if plan[0, ROWS] > 0 or plan[0, ITEMS] > 0:
+            in_front(plan, params, seen, room.slope_out, room.front, room.chosen + u * room.chosen_bytes)
+            seen = room.slope_out
+        for k in range(0, in_width, 16):
+            target = room.inputs + (u * 16 * in_width + k) * 4
+            transpose(seen + k * 64, 64, target, in_width * 4, max(0, min(16, n_in - k)))
+
+
+@compiled
+def _forward(plan, activation, params, data, units, begin, count, room):
+    """The dense layers' activations; the address of the last ones."""
+    begins, states, length = data[7], data[8], data[9]
+    layers, remembers, memory_row = plan.shape[0], plan[0, UNITS], plan[0, MEMORY]
+    source = room.inputs
+    for layer in range(layers):
+        row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
+        depth = plan[layer, N_IN] // halves
+        result = source + room.chunk * 16 * row
+        for j in range(0, wide, 128):
+            first = half_of(j, wide, halves) * depth
+            for r in range(0, count * 16, 8):
+                forward_block(
+                    source + r * row + first * 4,
+                    row,
+                    params + plan[layer, WEIGHTS] * 4 + first * wide + j,
+                    wide,
                     64,
-                    inputs + (u * 16 * in_width + k) * 4,
-                    in_width * 4,
-                    max(0, min(16, n_in - k)),
+                    depth,
+                    result + r * wide + j,
+                    wide,
+                    64,
+                    params + plan[layer, BIASES] * 4 + j,
+                    activation if layer < layers - 1 and layer != memory_row else 0,
                 )
+        source = result
+        if layer == memory_row:
+            source = result + room.chunk * 16 * wide
+            remember_rows(
+                room.wide_memory,
+                remembers,
+                params + plan[0, RECALL] * 4,
+                result,
+                source,
+                room.front,
+                count,
+                room.chunk,
+                begins + units[begin] * 64,
+                states + (units[begin] // (2 * length) * 2 + units[begin] % 2) * remembers * 128,
+            )
+    return source
 
-        source = inputs
-        for layer in range(layers):
-            row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
-            depth = plan[layer, N_IN] // halves
-            result = source + chunk * 16 * row
-            for j in range(0, wide, 128):
-                first = half_of(j, wide, halves) * depth
+
+@compiled
+def _lose(plan, params, data, units, begin, count, said, importance, scaling, hyper, loss, gradient, sums, room):
+    """The loss of each unit, and its slopes in the place of what the dense layers said, the rows at `said`."""
+    obs, action, log_prob, value, advantage, target, mask, _, _, _ = data
+    n_actions, outputs, out_width = plan[0, N_ACTIONS], outputs_width(plan), plan[plan.shape[0] - 1, OUT_WIDTH]
+    pairs = plan[0, ITEMS] > 0
+    for u in range(count):
+        for j in range(0, out_width, 16):
+            transpose(said + (u * 16 * out_width + j) * 4, out_width * 4, room.said + j * 64, 64, 16)
+        at = units[begin + u] * 64
+        seen = obs + at * plan[0, N_OBS]
+        bits = mask + units[begin + u] * ((n_actions + 31) // 32 * 64) if mask > 0 else 0
+        if pairs:
+            call_with(
+                plan[0, JUDGE],
+                (*pair_sizes(plan), params, seen, room.said, 64, bits, 1, room.unit_logits, 64, room.parts),
+            )
+        if loss[0] == CORRECT_LAG:
+            correct_unit(room.unit_logits, n_actions, action + at, log_prob + at, advantage + at, bits)
+            continue
+        if loss[0] != 0:
+            given = (room.unit_logits, room.unit_slopes, outputs, n_actions, bits, begin + u, loss[1], sums)
+            call_with(loss[0], given)
+        else:
+            loss_unit(
+                room.unit_logits,
+                room.unit_slopes,
+                outputs,
+                n_actions,
+                action + at,
+                log_prob + at,
+                value + at,
+                advantage + at,
+                target + at,
+                bits,
+                importance[begin + u],
+                scaling,
+                hyper,
+                sums,
+            )
+        if pairs:
+            call_with(
+                plan[0, JUDGE_SLOPE],
+                (
+                    *pair_sizes(plan),
+                    params,
+                    seen,
+                    room.unit_slopes,
+                    room.parts,
+                    room.more,
+                    room.said_slopes,
+                    gradient,
+                ),
+            )
+        for j in range(0, out_width, 16):
+            transpose(room.said_slopes + j * 64, 64, room.slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
+
+
+@compiled
+def _backward(plan, activation, params, data, units, begin, count, said, gradient, room):
+    """Adds the gradient of all parameters from the slopes of what the last layer said."""
+    obs, begins = data[0], data[7]
+    memory_row, in_front_of = plan[0, MEMORY], plan[0, ROWS] > 0 or plan[0, ITEMS] > 0
+    slope_in, slope_out, source, samples = room.slope_in, room.slope_out, said, count * 16
+    for layer in range(plan.shape[0] - 1, -1, -1):
+        row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
+        depth = plan[layer, N_IN] // halves
+        if layer == memory_row:
+            source = source - room.chunk * 16 * wide
+            recall_slopes(
+                room.wide_memory,
+                plan[0, UNITS],
+                room.transposed + plan[0, RECALL] * 4,
+                source,
+                slope_out,
+                slope_in,
+                room.front,
+                room.front + room.chunk * 256 * room.wide_memory,
+                count,
+                room.chunk,
+                begins + units[begin] * 64,
+                gradient + plan[0, RECALL] * 4,
+            )
+            slope_in, slope_out = slope_out, slope_in
+        source = source - room.chunk * 16 * row
+        weights = gradient + plan[layer, WEIGHTS] * 4
+        for j in range(0, wide, 128):
+            first = half_of(j, wide, halves) * depth
+            for k in range(first, first + depth, 8):
+                weight_slope_block(
+                    source + k * 4, row, slope_out + j, wide, 64, samples, weights + k * wide + j, wide, 64, 0, 0
+                )
+        for j in range(0, wide, 64):
+            total = load(gradient + plan[layer, BIASES] * 4 + j)
+            for r in range(samples):
+                total = total + load(slope_out + r * wide + j)
+            store(gradient + plan[layer, BIASES] * 4 + j, total)
+        if layer > 0 or in_front_of:
+            depth = plan[layer, N_OUT] // halves
+            for k in range(0, row, 128):
+                first = half_of(k, row, halves) * depth
                 for r in range(0, samples, 8):
-                    forward_block(
-                        source + r * row + first * 4,
-                        row,
-                        params + plan[layer, WEIGHTS] * 4 + first * wide + j,
+                    input_slope_block(
+                        slope_out + r * wide + first * 4,
                         wide,
+                        room.transposed + plan[layer, WEIGHTS] * 4 + first * row + k,
+                        row,
                         64,
                         depth,
-                        result + r * wide + j,
-                        wide,
+                        slope_in + r * row + k,
+                        row,
                         64,
-                        params + plan[layer, BIASES] * 4 + j,
-                        activation if layer < layers - 1 and layer != memory_row else 0,
+                        source + r * row + k,
+                        activation if layer > 0 and layer != memory_row + 1 else 0,
                     )
-            source = result
-            if layer == memory_row:
-                source = result + chunk * 16 * wide
-                remember_rows(
-                    wide_memory,
-                    remembers,
-                    params + plan[0, RECALL] * 4,
-                    result,
-                    source,
-                    front,
-                    count,
-                    chunk,
-                    begins + units[begin] * 64,
-                    states + (units[begin] // (2 * length) * 2 + units[begin] % 2) * remembers * 128,
-                )
-
-        for u in range(count):
-            for j in range(0, out_width, 16):
-                transpose(source + (u * 16 * out_width + j) * 4, out_width * 4, said + j * 64, 64, 16)
-            at = units[begin + u] * 64
-            bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
-            if pairs:
-                call_with(
-                    plan[0, JUDGE],
-                    (*pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, 1, unit_logits, 64, memory),
-                )
-            if loss[0] == CORRECT_LAG:
-                _correct_unit(unit_logits, n_actions, action + at, log_prob + at, advantage + at, bits)
-                continue
-            if loss[0] != 0:
-                call_with(loss[0], (unit_logits, unit_slopes, outputs, n_actions, bits, begin + u, loss[1], sums))
-            else:
-                _loss_unit(
-                    unit_logits,
-                    unit_slopes,
-                    outputs,
-                    n_actions,
-                    action + at,
-                    log_prob + at,
-                    value + at,
-                    advantage + at,
-                    target + at,
-                    bits,
-                    importance[begin + u],
-                    scaling,
-                    hyper,
-                    sums,
-                )
-            if pairs:
-                call_with(
-                    plan[0, JUDGE_SLOPE],
-                    (*pair_sizes(plan), params, obs + at * n_obs, unit_slopes, memory, more, said_slopes, gradient),
-                )
-            for j in range(0, out_width, 16):
-                transpose(said_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
-
-        if loss[0] == CORRECT_LAG:
-            continue
-        for layer in range(layers - 1, -1, -1):
-            row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
-            depth = plan[layer, N_IN] // halves
-            if layer == memory_row:
-                source = source - chunk * 16 * wide
-                recall_slopes(
-                    wide_memory,
-                    remembers,
-                    transposed + plan[0, RECALL] * 4,
-                    source,
-                    slope_out,
-                    slope_in,
-                    front,
-                    front + chunk * 256 * wide_memory,
-                    count,
-                    chunk,
-                    begins + units[begin] * 64,
-                    gradient + plan[0, RECALL] * 4,
-                )
-                slope_in, slope_out = slope_out, slope_in
-            source = source - chunk * 16 * row
-            weights = gradient + plan[layer, WEIGHTS] * 4
-            for j in range(0, wide, 128):
-                first = half_of(j, wide, halves) * depth
-                for k in range(first, first + depth, 8):
-                    weight_slope_block(
-                        source + k * 4, row, slope_out + j, wide, 64, samples, weights + k * wide + j, wide, 64, 0, 0
-                    )
-            for j in range(0, wide, 64):
-                total = load(gradient + plan[layer, BIASES] * 4 + j)
-                for r in range(samples):
-                    total = total + load(slope_out + r * wide + j)
-                store(gradient + plan[layer, BIASES] * 4 + j, total)
-            if layer > 0 or grid or pairs:
-                depth = plan[layer, N_OUT] // halves
-                for k in range(0, row, 128):
-                    first = half_of(k, row, halves) * depth
-                    for r in range(0, samples, 8):
-                        input_slope_block(
-                            slope_out + r * wide + first * 4,
-                            wide,
-                            transposed + plan[layer, WEIGHTS] * 4 + first * row + k,
-                            row,
-                            64,
-                            depth,
-                            slope_in + r * row + k,
-                            row,
-                            64,
-                            source + r * row + k,
-                            activation if layer > 0 and layer != memory_row + 1 else 0,
-                        )
-                slope_in, slope_out = slope_out, slope_in
-        if grid or pairs:
-            _add_front_gradient(
-                plan, params, obs, units[begin : begin + count], slope_out, slope_in, front, chosen, gradient
-            )
+            slope_in, slope_out = slope_out, slope_in
+    if in_front_of:
+        some = units[begin : begin + count]
+        _add_front_gradient(plan, params, obs, some, slope_out, slope_in, room.front, room.chosen, gradient)
 
 
 @compiled

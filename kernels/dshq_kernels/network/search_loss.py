@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dshq_kernels.backends.generated import load_module
-from dshq_kernels.network.gradient import largest_allowed
 from dshq_kernels.network.mlp import FORBIDDEN
+from dshq_kernels.network.ppo_loss import largest_allowed
 from dshq_kernels.simd.elementary import exp, log
 from dshq_kernels.simd.vector import compiled, fma, load, maximum, peek_f32, peek_i64, select, splat, store
 
@@ -42,7 +42,7 @@ class Read(NamedTuple):
 @compiled
 def search_loss(logits, slopes, width, n_actions, mask, position, read, sums):
     """Writes the slopes of one unit's logits and value, f32 `[width, 16]`, and adds to `sums`, f32 `[SUMS, 16]`: cross
-    entropy, squared value error, entropy, KL(target policy, policy), 0. Addresses; `mask` as in `gradient._loss_unit`;
+    entropy, squared value error, entropy, KL(target policy, policy), 0. Addresses; `mask` as in `ppo_loss.loss_unit`;
     `read`: that of a `Read`; the unit is the `position`-th of this part.
     """
     unit, numbers = position + peek_i64(read + 32), peek_i64(read + 24)

@@ -6,8 +6,9 @@ import numpy as np
 from numba import carray, njit
 
 from dshq_kernels.backends.lanes import pointer, stack_words
-from dshq_kernels.network.gradient import CORRECT_LAG, SUMS, add_gradient
+from dshq_kernels.network.gradient import CORRECT_LAG, add_gradient
 from dshq_kernels.network.mlp import BIASES, OUT_WIDTH
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.atomics import load_acquire
 from dshq_kernels.simd.vector import compiled, fma, lane_sum, load, splat, sqrt, store

@@ -13,6 +13,7 @@ import numpy as np
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
 from dshq_kernels.backends.spec import PlayedSpec
 from dshq_kernels.network.mlp import N_ACTIONS, UNITS, forward_lanes, play_scratch
+from dshq_kernels.play.arguments import Chances, Games, Group, Players, Rewards, Room
 from dshq_kernels.play.gae import gae_lanes
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
 from dshq_kernels.simd.lanes import LANES
@@ -124,254 +125,343 @@ def weighted_reward(before, after, weights, potential, gamma, reward, term_sums)
     store(reward, total)
 
 
+def step(function):
+    """Compiled by itself, and then put into its caller by LLVM: calls with that many arguments took 6 % of a rollout of
+    small games and networks (measured).
+    """
+    made = compiled(function)
+    made.targetoptions["forceinline"] = True
+    return made
+
+
 @compiled
-def play(
-    verbs,
-    tiles,
-    tile_bytes,
-    shape,
-    groups,
-    opponents,
-    length,
-    plan,
-    activation,
-    params,
-    policies,
-    policy_bytes,
-    weights,
-    potential,
-    gamma,
-    gae_lambda,
-    seed,
-    first_count,
-    scenes,
-    scene_share,
-    running,
-    memories,
-    samples,
-    first_unit,
-    stats,
-    scratch,
-):
+def play(games, players, rewards, chances, groups, length, samples, first_unit, stats, scratch):
     """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per
     decision.
 
-    verbs: int64 addresses. tiles: address of the records. shape: what `shape_of` returns. groups: int64 `[n, 4]`: tile,
-    side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the padded parameters;
-    policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term. seed,
-    first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. scenes: u32 `[n, words]`,
-    and the f32 share of new episodes that begin as one of them. memories: address of the states of the players'
-    memories, f32 `[tiles, sides, 2 units, 16]`, or 0. samples: addresses of obs, action, log_prob, value, advantage,
-    return, mask, begins, states; group g's decision t is units `first_unit + (g length + t) 2` and the next. stats: f64
-    `[len(STATS) + n_terms]`, added to. scratch: address of `scratch_floats`.
+    games, players, rewards, chances: those of arguments.py, as plain tuples, whose types numba finds a hundred times
+    sooner. groups: int64 `[n, 4]`: tile, side, tile, side; a second tile of -1:
+    none. samples: addresses of obs, action, log_prob, value, advantage, return, mask, begins, states; group g's
+    decision t is units `first_unit + (g length + t) 2` and the next. stats: f64 `[len(STATS) + n_terms]`, added to.
+    scratch: address of `scratch_floats`.
     """
-    sides, n_obs, time_limit, repeat, mask = shape
-    obs, action, log_prob, value, advantage, returns, bits, begins, starts = samples
-    n_actions = plan[0, N_ACTIONS]
-    memory_bytes = 128 * plan[0, UNITS]
-    n_terms = weights.size
-    obs_bytes, term_bytes = n_obs * 64, n_terms * 64
-    wide = scratch  # [2 tiles, sides, n_obs, 16]
-    before = wide + 2 * sides * obs_bytes  # [2 tiles, sides, n_terms, 16]
-    after = before + 2 * sides * term_bytes  # the same
-    term_sums = after + 2 * sides * term_bytes  # [n_terms, 16]
-    status = term_sums + term_bytes  # [2 tiles, 2, 16]
-    reward = status + 4 * 64  # [length, 2, 16]
-    over = reward + length * 128  # the same
-    final = over + length * 128  # the same
-    chance = final + length * 128  # [16]
-    cumulated = chance + 64  # [n_actions, 16]
-    masks = cumulated + 64 * n_actions  # [2 tiles, sides, n_actions, 16] where there is a mask
-    mask_bytes = 64 * n_actions if mask > 0 else 0
-    rest = masks + 2 * sides * mask_bytes
-
+    games, players, rewards, chances = Games(*games), Players(*players), Rewards(*rewards), Chances(*chances)
+    room = _room(games.shape, players.plan, rewards.weights.size, length, scratch)
     for g in range(groups.shape[0]):
-        index = (groups[g, 0], groups[g, 2])
-        both = index[0] == index[1]
-        alone = index[1] < 0
-        tile = (tiles + index[0] * tile_bytes, tiles + (index[0] if alone else index[1]) * tile_bytes)
-        side = (groups[g, 1], groups[g, 1] if alone else groups[g, 3])
-        distinct = 1 if both or alone else 2
-        halves = 1 if alone else 2
-        whole = both or sides == 1  # observations go straight to the samples
-        seen = (wide + side[0] * obs_bytes, wide + ((distinct - 1) * sides + side[1]) * obs_bytes)
-        for k in range(n_terms):
-            store(term_sums + k * 64, 0.0)
-        for d in range(distinct):
-            call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
-        mine = memories + (index[0] * sides + side[0]) * memory_bytes
-        other = mine if alone else memories + (index[1] * sides + side[1]) * memory_bytes
-        if memory_bytes > 0:
-            sequence = first_unit // length + 2 * g
-            copy_bytes(starts + sequence * memory_bytes, mine, memory_bytes)
-            copy_bytes(starts + (sequence + 1) * memory_bytes, other, memory_bytes)
-            for h in range(halves):
-                store(begins + (first_unit + g * length * 2 + h) * 64, 0.0)
+        group = _group(games, room, groups, g, first_unit + g * length * 2)
+        _begin(games, rewards, room, group, samples, length)
+        for t in range(length):
+            here = samples[0] + (group.unit + 2 * t) * room.obs_bytes
+            _observe(games, room, group, here)
+            _let_others_choose(games, players, chances, room, group, t)
+            _choose(games, players, chances, room, group, samples, here, t)
+            _tick(games, room, group)
+            if _pay(games, rewards, room, group, t):
+                _value_what_was_cut_off(games, players, room, group, t)
+            _end_episodes(games, chances, room, group, t, stats)
+            if room.memory_bytes > 0 and t + 1 < length:
+                begins = samples[7] + (group.unit + 2 * t + 2) * 64
+                for h in range(group.halves):
+                    copy_bytes(begins + h * 64, room.over + (t * 2 + h) * 64, 64)
+        _add_advantages(games, players, rewards, room, group, samples, length)
+        for k in range(rewards.weights.size):
+            stats[len(STATS) + k] += lane_sum(load(room.term_sums + k * 64))
+        stats[AGENT_STEPS] += length * group.halves * 16
 
-        for t in range(length + 1):
-            unit = first_unit + (g * length + t) * 2
-            last = t == length
-            here = wide if last else obs + unit * obs_bytes
-            for d in range(distinct):
-                if whole and not last:
-                    call2(verbs[OBSERVE], tile[d], here + d * obs_bytes)
-                else:
-                    call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
-                    if not last:
-                        copy_bytes(here + d * obs_bytes, wide + (d * sides + side[d]) * obs_bytes, obs_bytes)
-            if last:
-                break
-            if mask > 0:
-                for d in range(distinct):
-                    call2(verbs[mask], tile[d], masks + d * sides * mask_bytes)
-            # First the others: a script must not find in `action` what the learner is about to do.
-            if sides == 2 and not both:
-                same = distinct == 2 and opponents[index[0]] == opponents[index[1]]
-                for d in range(1 if same else distinct):
-                    e = 1 if same else d
-                    kind = opponents[index[d]]
-                    play_side(
-                        kind,
-                        verbs,
-                        tile[d],
-                        1 - side[d],
-                        tile[e],
-                        1 - side[e],
-                        n_obs,
-                        wide + d * sides * obs_bytes,
-                        wide + e * sides * obs_bytes,
-                        plan,
-                        activation,
-                        policies + max(0, POLICY - kind) * policy_bytes,
-                        False,
-                        seed,
-                        index[d] * 2 + 1 - side[d],
-                        index[e] * 2 + 1 - side[e],
-                        first_count + t,
-                        masks + d * sides * mask_bytes if mask > 0 else 0,
-                        masks + e * sides * mask_bytes if mask > 0 else 0,
-                        (
-                            memories + (index[d] * sides + 1 - side[d]) * memory_bytes,
-                            memories + (index[e] * sides + 1 - side[e]) * memory_bytes,
-                            1,
-                        ),
-                        rest,
-                    )
-            second = halves - 1
-            first_mask = masks + side[0] * mask_bytes if mask > 0 else 0
-            second_mask = masks + ((0 if both else second) * sides + side[second]) * mask_bytes if mask > 0 else 0
-            out = forward_lanes(
-                plan,
-                activation,
-                params,
-                here,
-                here + second * obs_bytes,
-                first_mask,
-                second_mask,
-                (mine, other, 1),
-                rest,
+
+@step
+def _room(shape, plan, n_terms, length, scratch):
+    """Where what is in the memory at `scratch`."""
+    sides, n_obs, _, _, mask = shape
+    n_actions = plan[0, N_ACTIONS]
+    obs_bytes, term_bytes, mask_bytes = n_obs * 64, n_terms * 64, 64 * n_actions if mask > 0 else 0
+    before = scratch + 2 * sides * obs_bytes
+    after = before + 2 * sides * term_bytes
+    term_sums = after + 2 * sides * term_bytes
+    status = term_sums + term_bytes
+    reward = status + 4 * 64
+    over = reward + length * 128
+    final = over + length * 128
+    chance = final + length * 128
+    cumulated = chance + 64
+    masks = cumulated + 64 * n_actions
+    rest = masks + 2 * sides * mask_bytes
+    return Room(
+        scratch,
+        before,
+        after,
+        term_sums,
+        status,
+        reward,
+        over,
+        final,
+        chance,
+        cumulated,
+        masks,
+        rest,
+        obs_bytes,
+        term_bytes,
+        mask_bytes,
+        128 * plan[0, UNITS],
+    )
+
+
+@step
+def _group(games, room, groups, g, unit):
+    """The group of row `g`, whose samples begin with `unit`."""
+    sides, first, side, second, second_side = games.shape[0], groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3]
+    both, alone = first == second, second < 0
+    if alone:
+        other_tile, other_side = first, side
+    else:
+        other_tile, other_side = second, second_side
+    distinct = 1 if both or alone else 2
+    return Group(
+        (first, second),
+        (games.tiles + first * games.tile_bytes, games.tiles + other_tile * games.tile_bytes),
+        (side, other_side),
+        (room.wide + side * room.obs_bytes, room.wide + ((distinct - 1) * sides + other_side) * room.obs_bytes),
+        games.memories + (first * sides + side) * room.memory_bytes,
+        games.memories + (other_tile * sides + other_side) * room.memory_bytes,
+        both,
+        both or sides == 1,
+        1 if alone else 2,
+        distinct,
+        unit,
+    )
+
+
+@step
+def _begin(games, rewards, room, group, samples, length):
+    """A rollout begins: no term has been paid, and the memories' states are stored."""
+    begins, starts = samples[7], samples[8]
+    for k in range(rewards.weights.size):
+        store(room.term_sums + k * 64, 0.0)
+    for d in range(group.distinct):
+        call2(games.verbs[TERMS], group.tile[d], room.before + d * games.shape[0] * room.term_bytes)
+    if room.memory_bytes > 0:
+        sequence = group.unit // length
+        copy_bytes(starts + sequence * room.memory_bytes, group.mine, room.memory_bytes)
+        copy_bytes(starts + (sequence + 1) * room.memory_bytes, group.other, room.memory_bytes)
+        for h in range(group.halves):
+            store(begins + (group.unit + h) * 64, 0.0)
+
+
+@step
+def _observe(games, room, group, here):
+    """What the units see goes to `here`, what all see to `wide`; and what the rules allow."""
+    sides, mask = games.shape[0], games.shape[4]
+    for d in range(group.distinct):
+        if group.whole:
+            call2(games.verbs[OBSERVE], group.tile[d], here + d * room.obs_bytes)
+        else:
+            call2(games.verbs[OBSERVE], group.tile[d], room.wide + d * sides * room.obs_bytes)
+            seen = room.wide + (d * sides + group.side[d]) * room.obs_bytes
+            copy_bytes(here + d * room.obs_bytes, seen, room.obs_bytes)
+    if mask > 0:
+        for d in range(group.distinct):
+            call2(games.verbs[mask], group.tile[d], room.masks + d * sides * room.mask_bytes)
+
+
+@step
+def _let_others_choose(games, players, chances, room, group, t):
+    """The other sides' actions. They come first: a script must not find in `action` what the learner is about to do."""
+    sides, n_obs, mask = games.shape[0], games.shape[1], games.shape[4]
+    if sides != 2 or group.both:
+        return
+    same = group.distinct == 2 and games.opponents[group.tiles[0]] == games.opponents[group.tiles[1]]
+    for d in range(1 if same else group.distinct):
+        e = 1 if same else d
+        kind = games.opponents[group.tiles[d]]
+        place, other_place = group.tiles[d] * 2 + 1 - group.side[d], group.tiles[e] * 2 + 1 - group.side[e]
+        play_side(
+            kind,
+            games.verbs,
+            group.tile[d],
+            1 - group.side[d],
+            group.tile[e],
+            1 - group.side[e],
+            n_obs,
+            room.wide + d * sides * room.obs_bytes,
+            room.wide + e * sides * room.obs_bytes,
+            players.plan,
+            players.activation,
+            players.policies + max(0, POLICY - kind) * players.policy_bytes,
+            False,
+            chances.seed,
+            place,
+            other_place,
+            chances.first_count + t,
+            room.masks + d * sides * room.mask_bytes if mask > 0 else 0,
+            room.masks + e * sides * room.mask_bytes if mask > 0 else 0,
+            (games.memories + place * room.memory_bytes, games.memories + other_place * room.memory_bytes, 1),
+            room.rest,
+        )
+
+
+@step
+def _choose(games, players, chances, room, group, samples, here, t):
+    """The learner's actions, their chances and the values: into the samples and the tiles."""
+    sides, mask = games.shape[0], games.shape[4]
+    action, log_prob, value, bits = samples[1], samples[2], samples[3], samples[6]
+    n_actions = players.plan[0, N_ACTIONS]
+    second = group.halves - 1
+    first_mask = room.masks + group.side[0] * room.mask_bytes if mask > 0 else 0
+    at = (0 if group.both else second) * sides + group.side[second]
+    second_mask = room.masks + at * room.mask_bytes if mask > 0 else 0
+    out = forward_lanes(
+        players.plan,
+        players.activation,
+        players.params,
+        here,
+        here + second * room.obs_bytes,
+        first_mask,
+        second_mask,
+        (group.mine, group.other, 1),
+        room.rest,
+    )
+    for h in range(group.halves):
+        unit = group.unit + 2 * t + h
+        at = unit * 64
+        store(room.chance, uniform(chances.seed, group.tiles[h] * 2 + group.side[h], chances.first_count + t))
+        allowed = second_mask if h == second else first_mask
+        choose(
+            out + h * 64,
+            128,
+            n_actions,
+            room.chance,
+            False,
+            action + at,
+            log_prob + at,
+            room.cumulated,
+            allowed,
+        )
+        if mask > 0:
+            keep_mask(allowed, n_actions, bits + unit * ((n_actions + 31) // 32) * 64)
+        store(value + at, load(out + n_actions * 128 + h * 64))
+        copy_bytes(group.tile[h] + ACTION_AT + group.side[h] * 64, action + at, 64)
+
+
+@step
+def _tick(games, room, group):
+    """Decide, tick, and look what came of it."""
+    for d in range(group.distinct):
+        call(games.verbs[DECIDE], group.tile[d])
+        call2(games.verbs[TICK], group.tile[d], games.shape[3])
+        call2(games.verbs[STATUS], group.tile[d], room.status + d * 128)
+        call2(games.verbs[TERMS], group.tile[d], room.after + d * games.shape[0] * room.term_bytes)
+
+
+@step
+def _pay(games, rewards, room, group, t):
+    """Rewards of a decision, and which episodes are over; whether the time limit cut one off."""
+    late = False
+    for h in range(group.halves):
+        d = 0 if group.both else h
+        row = (t * 2 + h) * 64
+        term_at = (d * games.shape[0] + group.side[h]) * room.term_bytes
+        weighted_reward(
+            room.before + term_at,
+            room.after + term_at,
+            rewards.weights,
+            rewards.potential,
+            rewards.gamma,
+            room.reward + row,
+            room.term_sums,
+        )
+        total = games.running[group.tiles[h], group.side[h]].ctypes.data
+        store(total, load(total) + load(room.reward + row))
+        terminated = load_u32(room.status + d * 128) != 0
+        timed_out = to_f32(load_u32(group.tile[h] + TICKS_AT)) >= np.float32(games.shape[2])
+        store(room.over + row, select(terminated | timed_out, 1.0, 0.0))
+        store(room.final + row, 0.0)
+        late = late or any_lane(timed_out & (load_u32(room.status + d * 128) == 0))
+    return late
+
+
+@step
+def _values_of_now(games, players, room, group):
+    """The network's outputs in the present states; their address. The memories stay."""
+    for d in range(group.distinct):
+        call2(games.verbs[OBSERVE], group.tile[d], room.wide + d * games.shape[0] * room.obs_bytes)
+    states = (group.mine, group.other, 0)
+    return forward_lanes(
+        players.plan, players.activation, players.params, group.seen[0], group.seen[1], 0, 0, states, room.rest
+    )
+
+
+@step
+def _value_what_was_cut_off(games, players, room, group, t):
+    """The values of the last states of truncated episodes."""
+    out = _values_of_now(games, players, room, group)
+    for h in range(group.halves):
+        terminated = load_u32(room.status + (0 if group.both else h) * 128) != 0
+        value = load(out + players.plan[0, N_ACTIONS] * 128 + h * 64)
+        store(room.final + (t * 2 + h) * 64, select(terminated, 0.0, value))
+
+
+@step
+def _end_episodes(games, chances, room, group, t, stats):
+    """Episodes that are over are counted, and new ones begin in their lanes; the terms are those before a decision."""
+    sides, repeat, scenes = games.shape[0], games.shape[3], chances.scenes
+    for d in range(group.distinct):
+        ended = False
+        before, after = room.before + d * sides * room.term_bytes, room.after + d * sides * room.term_bytes
+        if scenes.shape[0] > 0:
+            store(room.chance, uniform(chances.seed ^ SCENES_SEED, group.tiles[d], chances.first_count + t))
+        for lane in range(16):
+            if peek_f32(room.over + (t * 2 + d) * 64 + lane * 4) == 0:
+                continue
+            ended = True
+            _count_episode(
+                peek_i32(room.status + d * 128 + 64 + lane * 4),
+                peek_i32(group.tile[d] + TICKS_AT + lane * 4),
+                repeat,
+                stats,
             )
-            for h in range(halves):
-                at = (unit + h) * 64
-                store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
-                allowed = second_mask if h == second else first_mask
-                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated, allowed)
-                if mask > 0:
-                    keep_mask(allowed, n_actions, bits + (unit + h) * ((n_actions + 31) // 32) * 64)
-                store(value + at, load(out + n_actions * 128 + h * 64))
-                copy_bytes(tile[h] + ACTION_AT + side[h] * 64, action + at, 64)
+            for h in range(group.halves):
+                if group.both or h == d:
+                    gain = games.running[group.tiles[h], group.side[h], lane]
+                    games.running[group.tiles[h], group.side[h], lane] = 0
+                    stats[RETURNS] += 1
+                    stats[RETURN_SUM] += gain
+                    stats[RETURN_MIN] = min(stats[RETURN_MIN], gain)
+                    stats[RETURN_MAX] = max(stats[RETURN_MAX], gain)
+            call2(games.verbs[RESET], group.tile[d], lane)
+            kept = games.memories + group.tiles[d] * sides * room.memory_bytes
+            forget(kept, sides * room.memory_bytes // 64, lane)
+            if scenes.shape[0] > 0:
+                drawn = peek_f32(room.chance + lane * 4)
+                if drawn < chances.scene_share:
+                    which = min(int(drawn / chances.scene_share * scenes.shape[0]), scenes.shape[0] - 1)
+                    put_scene(group.tile[d], lane, scenes[which].ctypes.data, scenes.shape[1])
+        if ended:
+            call2(games.verbs[TERMS], group.tile[d], before)
+        else:
+            copy_bytes(before, after, sides * room.term_bytes)
 
-            late = False
-            for d in range(distinct):
-                call(verbs[DECIDE], tile[d])
-                call2(verbs[TICK], tile[d], repeat)
-                call2(verbs[STATUS], tile[d], status + d * 128)
-                call2(verbs[TERMS], tile[d], after + d * sides * term_bytes)
-            for h in range(halves):
-                d = 0 if both else h
-                row = (t * 2 + h) * 64
-                term_at = (d * sides + side[h]) * term_bytes
-                weighted_reward(
-                    before + term_at,
-                    after + term_at,
-                    weights,
-                    potential,
-                    gamma,
-                    reward + row,
-                    term_sums,
-                )
-                total = running[index[h], side[h]].ctypes.data
-                store(total, load(total) + load(reward + row))
-                terminated = load_u32(status + d * 128) != 0
-                timed_out = to_f32(load_u32(tile[h] + TICKS_AT)) >= np.float32(time_limit)
-                store(over + row, select(terminated | timed_out, 1.0, 0.0))
-                store(final + row, 0.0)
-                late = late or any_lane(timed_out & (load_u32(status + d * 128) == 0))
-            if late:
-                for d in range(distinct):
-                    call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
-                out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, (mine, other, 0), rest)
-                for h in range(halves):
-                    terminated = load_u32(status + (0 if both else h) * 128) != 0
-                    store(final + (t * 2 + h) * 64, select(terminated, 0.0, load(out + n_actions * 128 + h * 64)))
 
-            for d in range(distinct):
-                ended = False
-                if scenes.shape[0] > 0:
-                    store(chance, uniform(seed ^ SCENES_SEED, index[d], first_count + t))
-                for lane in range(16):
-                    if peek_f32(over + (t * 2 + d) * 64 + lane * 4) == 0:
-                        continue
-                    ended = True
-                    _count_episode(
-                        peek_i32(status + d * 128 + 64 + lane * 4),
-                        peek_i32(tile[d] + TICKS_AT + lane * 4),
-                        repeat,
-                        stats,
-                    )
-                    for h in range(halves):
-                        if both or h == d:
-                            gain = running[index[h], side[h], lane]
-                            running[index[h], side[h], lane] = 0
-                            stats[RETURNS] += 1
-                            stats[RETURN_SUM] += gain
-                            stats[RETURN_MIN] = min(stats[RETURN_MIN], gain)
-                            stats[RETURN_MAX] = max(stats[RETURN_MAX], gain)
-                    call2(verbs[RESET], tile[d], lane)
-                    forget(memories + index[d] * sides * memory_bytes, sides * memory_bytes // 64, lane)
-                    if scenes.shape[0] > 0:
-                        drawn = peek_f32(chance + lane * 4)
-                        if drawn < scene_share:
-                            which = min(int(drawn / scene_share * scenes.shape[0]), scenes.shape[0] - 1)
-                            put_scene(tile[d], lane, scenes[which].ctypes.data, scenes.shape[1])
-                if ended:
-                    call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
-                else:
-                    copy_bytes(before + d * sides * term_bytes, after + d * sides * term_bytes, sides * term_bytes)
-            if memory_bytes > 0 and t + 1 < length:
-                for h in range(halves):
-                    copy_bytes(begins + (unit + 2 + h) * 64, over + (t * 2 + h) * 64, 64)
-
-        out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, (mine, other, 0), rest)
-        for h in range(halves):
-            at = (first_unit + g * length * 2 + h) * 64
-            gae_lanes(
-                length,
-                reward + h * 64,
-                over + h * 64,
-                final + h * 64,
-                128,
-                value + at,
-                advantage + at,
-                returns + at,
-                128,
-                out + n_actions * 128 + h * 64,
-                gamma,
-                gae_lambda,
-            )
-        for k in range(n_terms):
-            stats[len(STATS) + k] += lane_sum(load(term_sums + k * 64))
-        stats[AGENT_STEPS] += length * halves * 16
+@step
+def _add_advantages(games, players, rewards, room, group, samples, length):
+    """Advantages and returns, into the samples."""
+    value, advantage, returns = samples[3], samples[4], samples[5]
+    out = _values_of_now(games, players, room, group)
+    for h in range(group.halves):
+        at = (group.unit + h) * 64
+        gae_lanes(
+            length,
+            room.reward + h * 64,
+            room.over + h * 64,
+            room.final + h * 64,
+            128,
+            value + at,
+            advantage + at,
+            returns + at,
+            128,
+            out + players.plan[0, N_ACTIONS] * 128 + h * 64,
+            rewards.gamma,
+            rewards.gae_lambda,
+        )
 
 
 @compiled

@@ -264,29 +264,23 @@ class Rollouts:
         if given < self.slots:
             raise ValueError(f"these games have {self.slots} policies as opponents, got {given}: pass `policies`")
         low, high = self.bounds[part], self.bounds[part + 1]
+        memories = self.memories.ctypes.data if self.memories.size else 0
+        given_policies = (0, 0) if policies is None else (policies.ctypes.data, policies.strides[0])
         play(
-            self.verbs,
-            self.tiles.ctypes.data,
-            self.tiles.strides[0],
-            shape_of(self.spec),
+            (
+                self.verbs,
+                self.tiles.ctypes.data,
+                self.tiles.strides[0],
+                shape_of(self.spec),
+                self.opponents,
+                self.running,
+                memories,
+            ),
+            (self.plan, self.activation, params.ctypes.data, *given_policies),
+            (self.weights, self.potential, np.float32(gamma), np.float32(gae_lambda)),
+            (self.seed, self.count, self.scenes, np.float32(self.scene_share)),
             self.groups[low:high],
-            self.opponents,
             self.length,
-            self.plan,
-            self.activation,
-            params.ctypes.data,
-            0 if policies is None else policies.ctypes.data,
-            0 if policies is None else policies.strides[0],
-            self.weights,
-            self.potential,
-            np.float32(gamma),
-            np.float32(gae_lambda),
-            self.seed,
-            self.count,
-            self.scenes,
-            np.float32(self.scene_share),
-            self.running,
-            self.memories.ctypes.data if self.memories.size else 0,
             samples.addresses,
             int(low) * self.length * 2,
             stats,

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dshq_kernels.network import mlp
-from dshq_kernels.network.gradient import SUMS, learn_scratch
+from dshq_kernels.network.gradient import learn_scratch
+from dshq_kernels.network.ppo_loss import SUMS
 from dshq_kernels.network.update import learn
 from dshq_kernels.play.rollout import Samples
 from dshq_kernels.run.draws import Draws
