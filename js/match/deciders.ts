@@ -17,8 +17,8 @@ export class Deciders {
   policy: Policy | null = null;
   mode: Mode = SHOW_DEFAULTS.mode;
   named = ""; // the opponent that was asked for; "": none was
-  taken = false; // a person plays side 0, whatever the mode
-  restoredVersion = 0; // of the match that was taken up, until a policy plays
+  private byHand = false; // a person plays side 0, whatever the mode
+  private restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
   readonly next: PolicySwap;
   private readonly others: Decider[] = []; // who may decide in a network's place; the first that does so
@@ -103,6 +103,20 @@ export class Deciders {
     const met = this.policyOf(1);
     this.rival = { name, policy };
     if (this.policyOf(1) !== met) this.memories[1]?.fill(0);
+  }
+
+  /** A person takes side 0 over, whatever the mode, or gives it back. */
+  take(on: boolean): void {
+    this.byHand = on;
+  }
+
+  get taken(): boolean {
+    return this.byHand;
+  }
+
+  /** A match is taken up in which this version played; it counts until a policy comes. */
+  takeUp(version: number): void {
+    this.restoredVersion = version;
   }
 
   /** A new match: what fades is gone, and chance starts over. */
@@ -235,7 +249,7 @@ export class Deciders {
 
   /** Whether a person plays `side`. */
   played(side: number): boolean {
-    return side === 0 && (this.taken || this.mode === "human_vs_ai");
+    return side === 0 && (this.byHand || this.mode === "human_vs_ai");
   }
 
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */

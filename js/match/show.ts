@@ -235,7 +235,7 @@ export class Show {
   /** From the next decision on side 0 is the person's, or given back. */
   takeOver(on: boolean): void {
     if (on === this.deciders.taken) return;
-    this.deciders.taken = on;
+    this.deciders.take(on);
     this.deciders.keys.forgetTaps();
     this.waitingInputs.push({ kind: "take", on });
     this.changes++;
@@ -330,7 +330,7 @@ export class Show {
     this.deciders.rng.state = snapshot.rng >>> 0;
     this.phase = snapshot.phase;
     this.rest = snapshot.rest;
-    this.deciders.restoredVersion = snapshot.version;
+    this.deciders.takeUp(snapshot.version);
     this.credit = 0;
     this.hand.open();
     this.scores.forget();
@@ -389,7 +389,7 @@ export class Show {
   private followInputs(): void {
     for (const input of this.script?.inputs(this.tick) ?? []) {
       if (input.kind === "repeat") this.setActionRepeat(input.ticks);
-      if (input.kind === "policy") this.deciders.restoredVersion = input.version;
+      if (input.kind === "policy") this.deciders.takeUp(input.version);
       if (input.kind !== "hold" && input.kind !== "throw") continue;
       this.hand.follow(input, this.bodies.find(({ handle }) => handle.name === input.handle)!);
     }

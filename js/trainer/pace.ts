@@ -14,6 +14,11 @@ export class Pace {
     this.asked += 1;
   }
 
+  /** No update until it is resumed or one is requested. */
+  pause(): void {
+    this.paused = true;
+  }
+
   resume(): void {
     this.paused = false;
     this.asked = 0;

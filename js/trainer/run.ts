@@ -144,11 +144,11 @@ export class Run implements Steered {
       case "SET_HYPER": {
         const paid = this.settings.reward_weights;
         this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
-        this.tellIfPaidOtherwise(paid);
+        this.tellIfRewardsChanged(paid);
         break;
       }
       case "PAUSE_TRAINING":
-        this.pace.paused = true;
+        this.pace.pause();
         break;
       case "RESUME_TRAINING":
         this.pace.resume();
@@ -324,11 +324,11 @@ export class Run implements Steered {
     this.engine.restore(state, this.version);
     this.exploration.restore(state);
     this.contest?.restore(state);
-    if (file) this.tellIfPaidOtherwise(readSettings(file.config as Values).reward_weights ?? {});
+    if (file) this.tellIfRewardsChanged(readSettings(file.config as Values).reward_weights ?? {});
   }
 
   /** Tells who keeps what was reached where `then` paid otherwise than the run's own weights of reward terms. */
-  private tellIfPaidOtherwise(then: Record<string, number>): void {
+  private tellIfRewardsChanged(then: Record<string, number>): void {
     const now = this.settings.reward_weights;
     if (this.modules.spec.terms.every(({ name, weight }) => (then[name] ?? weight) === (now[name] ?? weight))) return;
     this.contest?.rewardsChanged();

@@ -52,6 +52,12 @@ export class FallTest {
     this.suspicion = new Array<number>(opponents).fill(0);
   }
 
+  /** Continues with what `tests` and `suspicion` were. */
+  restore(tests: number, suspicion: readonly number[]): void {
+    this.tests = tests;
+    this.suspicion = [...suspicion];
+  }
+
   /** Largest probability that the next test is wrong. */
   private get level(): number {
     return (FALL.false_alarms * FALL.spread) / ((FALL.spread + this.tests) * (FALL.spread + this.tests + 1));

@@ -83,8 +83,7 @@ export class Succession {
     if (!reference) return;
     const { points, matches, ...policy } = reference;
     [this.reference, this.record] = [policy, new Score([...points], [...matches])];
-    this.test.tests = tests;
-    this.test.suspicion = [...suspicion];
+    this.test.restore(tests, suspicion);
   }
 
   private tested(newcomer: Champion, k: number): string {
