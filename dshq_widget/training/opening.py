@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.contract import presets, settings
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint, compatibility, own_network
 from dshq_widget.policy.own_spec import OwnSpec
@@ -48,7 +49,7 @@ class Opening:
 
 
 def opened(
-    drill: Any,
+    drill: str | os.PathLike[str] | type[Drill] | CompiledDrill | Environment,
     resume: str | os.PathLike[str] | None,
     algorithm: str | Algorithm | None,
     algorithm_settings: Mapping[str, Mapping[str, Any]] | None,
