@@ -208,7 +208,7 @@ class TestFingerprint:
         for _ in range(40):
             played.step(played.random)
         source = DreamerGames(played, None, settings, 0, warnings.append)
-        take = new_settings(SimpleNamespace(settings=settings, model=SimpleNamespace()), source).take
+        take = new_settings(SimpleNamespace(change=lambda settings: None), source).take
         take({"horizon": 5})
         assert played.ring.total == 40 and not warnings
         take({"discount_horizon": 5})
@@ -234,9 +234,10 @@ def test_potentials_are_paid_with_the_discount_of_now():
     played = actor("approach", games=2, repeat=4, gamma=settings.discount)
     assert played.games.batch.gamma == pytest.approx(0.9**0.25)
     source = DreamerGames(played, None, settings, 0, print)
-    dreamer = SimpleNamespace(settings=settings, model=SimpleNamespace())
+    taken: list[DreamerSettings] = []
+    dreamer = SimpleNamespace(change=taken.append)
     new_settings(dreamer, source).take({"discount_horizon": 5})
-    assert dreamer.settings.discount == pytest.approx(0.8)
+    assert taken[-1].discount == pytest.approx(0.8)
     assert played.games.batch.gamma == pytest.approx(0.8**0.25)
 
 
