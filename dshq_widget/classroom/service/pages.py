@@ -377,7 +377,7 @@ class Students(Teach):
     async def post(self, _: str = "") -> None:
         kind, form = self.request.headers.get("Content-Type", ""), bytes(self.body or b"")
         read_form(kind, form, self.request.body_arguments, {}, "write the names again")
-        self.request.arguments |= self.request.body_arguments
+        self.request.arguments.update(self.request.body_arguments)
         self.check_xsrf_cookie()
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
