@@ -34,8 +34,9 @@ FIRST_LOG_DEVIATION = -0.5
 """Of a Gaussian whose output is 0: a deviation of 0.6 of the way from the middle to a bound (assumed)."""
 LOG_DEVIATIONS = (-5.0, 1.0)
 """Bounds of it (assumed)."""
-MOST_OPTIONS = 1 << 16
-"""Of one choice, and the longest side of an action's shape; a policy file has no wider layer."""
+MOST_OUTPUTS = 1 << 16
+"""Of a policy for these actions, all together. A policy file has no wider layer, and a name, which may come from a
+file, can ask for any number (`+DiscretizeAction(bins=4096)`)."""
 WIDEST = 1e30
 """Bounds of a number that are further apart count as none: a share of the way between them says nothing, and in float32
 the way itself is infinite (assumed)."""
@@ -68,9 +69,15 @@ class Actions:
 
     @classmethod
     def of(cls, space: Space[Any]) -> Actions:
-        """Raises GymError for an unsupported space."""
+        """Raises GymError for an unsupported space, and for one of more than `MOST_OUTPUTS` outputs."""
         from gymnasium import spaces
 
+        many = _outputs(space)
+        if many > MOST_OUTPUTS:
+            raise GymError(
+                f"these actions want a policy of {many:,} outputs, and one has {MOST_OUTPUTS:,} at most: give them "
+                "fewer options (of DiscretizeAction: fewer bins, or multidiscrete=True)"
+            )
         if isinstance(space, spaces.Discrete):
             return cls("choice", (int(space.n),), int(space.start))
         if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start):
@@ -102,12 +109,14 @@ class Actions:
 
     def _wrong(self) -> str:
         """What cannot be true of these actions; "" if nothing."""
-        if not all(type(n) is int and 1 <= n <= MOST_OPTIONS for n in (*self.sizes, *self.shape)):
-            return f"sizes and shape must be whole numbers from 1 to {MOST_OPTIONS}"
+        if not all(type(n) is int and 1 <= n <= MOST_OUTPUTS for n in (*self.sizes, *self.shape)):
+            return f"sizes and shape must be whole numbers from 1 to {MOST_OUTPUTS}"
         if type(self.start) is not int or abs(self.start) > MOST_WHOLE:
             return "start must be a whole number"
         if self.dtype not in FLOATS:
             return f"dtype must be one of {', '.join(FLOATS)}"
+        if self.outputs > MOST_OUTPUTS:
+            return f"a policy has {MOST_OUTPUTS} outputs at most"
         several = math.prod(self.shape)
         bounds = len(self.low) == len(self.high) == several and all(map(operator.le, self.low, self.high))
         fits = {
@@ -180,6 +189,17 @@ class Actions:
         stretched = lowest + share * (np.where(bounded, high, 0) - lowest)
         taken = np.clip(np.where(bounded, stretched, drawn), low, high)  # a sum may be rounded beyond a bound
         return taken.astype(self.dtype).reshape(-1, *self.shape)
+
+
+def _outputs(space: Any) -> int:
+    """How many outputs a policy for this space has, 0 if it is not supported; nothing of the size is made."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        return sum(map(int, space.nvec.flat))
+    return 2 * math.prod(space.shape) if isinstance(space, spaces.MultiBinary | spaces.Box) else 0
 
 
 @functools.lru_cache(maxsize=64)  # every step of an environment asks

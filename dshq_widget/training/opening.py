@@ -34,7 +34,8 @@ class Opening:
 
     def config(self, preset: str | None, hyper: Mapping[str, Any]) -> RunConfig:
         """The file's settings or the drill's, those of a preset over them, and over all what is named. Raises
-        ConfigError, and ValueError for an algorithm that cannot train this with them.
+        ConfigError, ValueError for an algorithm that cannot train this with them, and CheckpointError for a file of
+        another network.
         """
         config = RunConfig(
             self.drill, self.algorithm, None if self.saved is None else compatibility.settings_of(self.saved)
@@ -45,6 +46,9 @@ class Opening:
         config.change({f"{self.algorithm.name}.{key}": value for key, value in self.own.items()})
         config.change(hyper)
         config.check(hyper)
+        if self.saved is not None:  # before weights are drawn: a small file may name an environment with many actions
+            name = os.path.basename(os.fspath(self.resume or ""))
+            compatibility.check_layers(self.saved, name, self.drill.spec, config.network())
         return config
 
 
