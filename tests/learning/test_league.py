@@ -281,6 +281,15 @@ def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
     for value in ([], {}, [1, 2, 3], 5):
         refused(snapshots=value)
     refused(champion=[])
+    kept = notes["reference"]
+    for wrong in ({"matches": [-1] * len(kept["matches"])}, {"points": [1e9] * len(kept["points"])}, {"version": 0.5}):
+        refused(reference={**kept, **wrong})
+    refused(tests=-1)
+    for name in ("weights", "champion", "reference"):
+        told = state[f"train.league.{name}"]
+        for rows in (told.astype(np.uint8), told.astype(float), np.where(told == told.flat[0], np.float32(NAN), told)):
+            with pytest.raises(CheckpointError, match="no finite float32 numbers"):
+                League(*ball, seed=5).restore({**state, f"train.league.{name}": rows})
     deep = np.frombuffer(b"[" * 100_000, np.uint8)
     with pytest.raises(CheckpointError, match="cannot be read"):
         League(*ball, seed=5).restore({**state, "train.league.notes": deep})

@@ -22,7 +22,7 @@ from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
-from dshq_widget.learning.league.succession import Champion, Succession
+from dshq_widget.learning.league.succession import Champion, Succession, as_count
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.policy.network import PolicySpec
@@ -88,18 +88,11 @@ class Snapshot:
         return f"v{self.version}"
 
 
-def _count(value: Any) -> int:
-    """A count of a file's notes; raises ValueError for anything else."""
-    if type(value) is not int or value < 0:
-        raise ValueError(f"wanted a count, got {value!r:.40}")
-    return value
-
-
 def _snapshot(weights: np.ndarray, note: Mapping[str, Any]) -> Snapshot:
     """A snapshot of a file's notes; raises KeyError, TypeError or ValueError if they describe none."""
     found = Snapshot(weights, **note)
     for count in (found.number, found.version, found.step):
-        _count(count)
+        as_count(count)
     shares = all(is_finite(share) and 0 <= share <= 1 for share in (found.share, found.win_rate))
     if not shares or not isinstance(found.hyper, dict) or not isinstance(found.fallen, bool):
         raise ValueError(f"wanted shares from 0 to 1 and settings, got {note!r:.80}")
@@ -385,11 +378,13 @@ class League:
             snapshots = [_snapshot(row, note) for row, note in zip(weights, notes["snapshots"], strict=True)]
             succession = Succession(tuple(self.pinned), self._against_pinned)
             succession.restore(notes, champion, reference)
-            counts = {key: _count(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
+            counts = {key: as_count(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
         size = len(self.pinned) + len(snapshots)
         single = [champion] if reference is None else [champion, reference]
+        if any(row.dtype != np.float32 or not np.isfinite(row).all() for row in (weights, opponents, *single)):
+            raise CheckpointError("its league has weights that are no finite float32 numbers: load only its weights")
         shapes = {row.shape for row in (*weights, *opponents, *single)}
         if shapes != {(self.spec.floats,)} or table.shape != (2, size, size):
             raise CheckpointError("its league belongs to a different network or has different pinned opponents")

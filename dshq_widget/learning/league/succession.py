@@ -143,11 +143,19 @@ class Succession:
         who, suspicion = notes["reference"], [float(x) for x in notes["suspicion"]]
         record = Score([float(x) for x in who["points"]], [int(x) for x in who["matches"]])
         sizes = {len(suspicion), len(record.points), len(record.matches)}
-        if sizes != {len(self.names)} or not all(record.matches):
+        met = all(0 <= points <= met and met > 0 for points, met in zip(record.points, record.matches, strict=False))
+        if sizes != {len(self.names)} or not met:
             raise ValueError(f"its reference did not meet the {len(self.names)} pinned opponents")
         self.reference, self.score = _champion(reference, who), record
-        self.test.restore(int(notes["tests"]), suspicion)
+        self.test.restore(as_count(notes["tests"]), suspicion)
 
 
 def _champion(weights: np.ndarray, note: dict[str, Any]) -> Champion:
-    return Champion(weights, int(note["version"]), int(note["step"]))
+    return Champion(weights, as_count(note["version"]), as_count(note["step"]))
+
+
+def as_count(value: Any) -> int:
+    """A count of a file's notes; raises ValueError for anything else."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"wanted a count, got {value!r:.40}")
+    return value

@@ -114,6 +114,7 @@ function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
   }
   const { snapshots, champion, reference, suspicion, anew } = (notes ?? {}) as Record<string, unknown>;
   if (!Array.isArray(snapshots)) throw unreadable("it has no list of snapshots");
+  if (whole && !haveMet(reference, pinned)) throw unreadable(`its reference did not meet the ${pinned} pinned opponents`);
   const most = LEAGUE.most_snapshots; // ratings take the third power of their number
   if (snapshots.length > most) throw unreadable(`it has ${snapshots.length} snapshots, more than ${most}`);
   return {
@@ -133,6 +134,11 @@ function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
       anew: anew === true,
     },
   };
+}
+
+function haveMet(reference: unknown, pinned: number): boolean {
+  const [points, matches] = [listOf(reference, "points", pinned), listOf(reference, "matches", pinned)];
+  return matches.every((met, k) => met > 0 && points[k]! >= 0 && points[k]! <= met);
 }
 
 function listOf(note: unknown, key: string, length: number): number[] {
