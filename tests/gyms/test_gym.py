@@ -1,5 +1,6 @@
 """Gymnasium's environments from end to end: read, acted in, learned, saved, evaluated, and broken."""
 
+import dataclasses
 import json
 import logging
 import sys
@@ -14,19 +15,22 @@ from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.cli import main
+from dshq_widget.contract import protocol
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment, EnvironmentSpec
 from dshq_widget.gyms.evaluate import evaluate_environment
 from dshq_widget.gyms.making import described, make
-from dshq_widget.policy import convolutions
+from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.policy.checkpoint import CheckpointError, load
 from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.loading import load_policy
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.evaluation import evaluate
 from dshq_widget.training.goals import EnvironmentFailed
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.gym_play import PLAIN, QUICK, WORLDS, played
+from tests.harness.games.policy_files import environment_file
 from tests.harness.processes.faults import until
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
@@ -337,6 +341,20 @@ def test_an_evaluation_names_what_failed(world, words, tmp_path):
         policy = load_policy(trainer.save(tmp_path / "bot.dshq"))
     with pytest.raises(GymError, match=f"{world}-v0 failed in {words}"):
         evaluate_environment(policy, f"{WORLDS}{world}-v0", 9)
+
+
+@pytest.mark.parametrize("limit", ["", "+TimeLimit(max_episode_steps=1000000000)"])
+def test_an_evaluation_ends_where_an_episode_does_not(limit, tmp_path, monkeypatch):
+    """CliffWalking has no limit, so that a file with a policy that walks into a wall was evaluated for ever."""
+    monkeypatch.setattr("dshq_widget.gyms.evaluate.MOST_STEPS", 500)
+    name = f"gym:CliffWalking-v1{limit}"
+    layers = (48, 1, 5)
+    weights = np.zeros(protocol.blob_floats(layers), np.float32)
+    weights[-5] = 50.0  # always up
+    saved = dataclasses.replace(environment_file(name, layers), weights=weights)
+    saved.environment["actions"]["start"] = 0
+    with pytest.raises(GymError, match="wanted an episode that ends, got one of 500 steps"):
+        evaluate(checkpoint.save(tmp_path / "bot.dshq", saved), matches=1)
 
 
 @pytest.mark.slow
