@@ -16,7 +16,7 @@ import gymnasium as gym
 from dshq_widget.gyms import named
 from dshq_widget.gyms.environment import PREFIX, Environment, EnvironmentSpec, Made
 from dshq_widget.gyms.parts import InOneRow
-from dshq_widget.gyms.reading import SIDE, STACK, left_out, readable
+from dshq_widget.gyms.reading import MOST_NUMBERS, SIDE, STACK, left_out, readable
 from dshq_widget.gyms.recipes import ATARI, suggested
 from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, Screens, waits_for_fire
 from dshq_widget.policy.action_spaces import Actions, GymError
@@ -169,6 +169,12 @@ def _layout(pictures: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> La
     """What is read of observations of this shape. Raises GymError for pictures that are too many or too large."""
     size = sum(map(math.prod, pictures))
     try:
-        return Layout(pictures, math.prod(shape) - size)
+        layout = Layout(pictures, math.prod(shape) - size)
     except ValueError as error:
         raise GymError(f"{error}, with +FilterObservation(filter_keys=[...]) in the name") from None
+    if (wide := layout.features + layout.numbers) > MOST_NUMBERS:
+        raise GymError(
+            f"its pictures give {wide:,} numbers for the first layer, more than the {MOST_NUMBERS:,} that a policy "
+            "file holds: make them smaller"
+        )
+    return layout

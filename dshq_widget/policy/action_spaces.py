@@ -34,9 +34,9 @@ FIRST_LOG_DEVIATION = -0.5
 """Of a Gaussian whose output is 0: a deviation of 0.6 of the way from the middle to a bound (assumed)."""
 LOG_DEVIATIONS = (-5.0, 1.0)
 """Bounds of it (assumed)."""
-MOST_OUTPUTS = 1 << 16
-"""Of a policy for these actions, all together. A policy file has no wider layer, and a name, which may come from a
-file, can ask for any number (`+DiscretizeAction(bins=4096)`)."""
+MOST_OUTPUTS = (1 << 16) - 1
+"""Of a policy for these actions, all together: with the value 65,536, the widest layer of a policy file. A name, which
+may come from a file, can ask for any number (`+DiscretizeAction(bins=4096)`)."""
 WIDEST = 1e30
 """Bounds of a number that are further apart count as none: a share of the way between them says nothing, and in float32
 the way itself is infinite (assumed)."""

@@ -18,6 +18,7 @@ from dshq_widget.gyms.reading import readable
 from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.evaluation import evaluate
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.policy_files import environment_file, rebuilt
@@ -222,6 +223,57 @@ def test_nor_does_one_in_the_middle_of_a_name(names, numbers):
     """The wrapper after it made that row, and took 16 GB, before anything looked at what came out."""
     with pytest.raises(GymError, match=f"at most, got {numbers}"):
         described(f"gym:Pendulum-v1+{names}")
+
+
+class Arm(gym.Env):
+    """Two joints, as MuJoCo's Reacher has."""
+
+    observation_space = gym.spaces.Box(-1, 1, (3,))
+    action_space = gym.spaces.Box(-1, 1, (2,))
+
+
+def test_a_name_asks_for_no_actions_that_fill_the_memory():
+    """With bins=1000 the untrained network for these million actions took 2.5 GB, and with 4,096 it would 43 GB."""
+    gym.register("Arm-v0", Arm, max_episode_steps=10)
+    try:
+        with pytest.raises(GymError, match="want a policy of 1,000,000 outputs, and one has 65,535 at most"):
+            described("gym:Arm-v0+DiscretizeAction(bins=1000)")
+        assert described("gym:Arm-v0+DiscretizeAction(bins=200)").actions.outputs == 40_000
+    finally:
+        del gym.registry["Arm-v0"]
+
+
+class Strip(gym.Env):
+    """A picture that is small, since it is low, and as wide as its name says."""
+
+    observation_space = gym.spaces.Box(0, 255, (64, 64, 3), np.uint8)
+    action_space = gym.spaces.Discrete(2)
+
+
+def test_nor_for_a_picture_of_more_features_than_a_policy_file_holds():
+    """342,000 of them, with the 512 neurons behind pictures, were 175 million weights before anything looked."""
+    pytest.importorskip("cv2")
+    gym.register("Strip-v0", Strip, max_episode_steps=10)
+    try:
+        with pytest.raises(GymError, match="342,144 numbers for the first layer, more than the 65,536"):
+            described("gym:Strip-v0+ResizeObservation(shape=(31,400))")
+    finally:
+        del gym.registry["Strip-v0"]
+
+
+def test_no_network_is_made_before_it_is_known_to_be_the_files(tmp_path, monkeypatch):
+    """The hidden layers of a file of 21 kB and the row of the environment that it names made one of 67 million
+    weights, in minutes and gigabytes, which only then was compared with the file's.
+    """
+    name = "gym:MountainCar-v0+DiscretizeObservation(bins=30)"
+    path = checkpoint.save(tmp_path / "bot.dshq", environment_file(name, (1, 8, 3)))
+    made = []
+    monkeypatch.setattr(PolicySpec, "untrained", lambda spec, seed: made.append(spec))
+    with pytest.raises(CheckpointError, match="choose a file for this drill and network"):
+        Trainer(path)
+    with pytest.raises(CheckpointError, match="choose a file for this drill and network"):
+        Trainer(name, resume=path)
+    assert made == []
 
 
 @pytest.mark.parametrize("text", ["Cells(tile_size=65)", "Cells(tile_size=-4096)", "Cells(agent_view_size=801)"])
