@@ -5,6 +5,7 @@
     overfit   one batch of real frames, 500 updates: the world model's loss at the end, as a share of the first
     proofs    three more that the world model learns (benchmarks/dreamer_proofs.py)
     learning  a drill from pixels: the policy beside random play, episodes of the evaluator, per seed (`--learning S`)
+    alone     a world model of Approach by itself: what its latents say of the heading (benchmarks/dreamer_heading.py)
     heading   whether a frame of Approach says where the player looks (benchmarks/dreamer_heading.py; `--files`)
     memory    the policies of `--files`, whose memory is cleared every so many steps (`--clear N N ...`)
 
@@ -235,7 +236,9 @@ def memory(files: Sequence[Path], clear: Sequence[int]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--only", choices=("ingest", "update", "overfit", "proofs", "learning", "heading", "memory"))
+    parser.add_argument(
+        "--only", choices=("ingest", "update", "overfit", "proofs", "learning", "heading", "alone", "memory")
+    )
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2), help="of the learning runs (default 0 1 2)")
@@ -267,6 +270,7 @@ def main() -> None:
             )
         ),
         "heading": lambda: dreamer_heading.heading(options.files),
+        "alone": lambda: dreamer_heading.alone({**BALL, **options.settings}),
         "memory": lambda: memory(options.files, options.clear),
     }
     chosen = [options.only] if options.only else [name for name in measures if name != "memory"]

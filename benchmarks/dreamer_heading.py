@@ -10,7 +10,8 @@ benchmarks.dreamer --only heading` runs it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,26 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dshq_kernels.play import raster
+from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
-from dshq_widget.algorithms.dreamer.model.agent import Player
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.layers import Encoder
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES
 from dshq_widget.algorithms.dreamer.saved import dreamer_of
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.saved import fingerprint
 from dshq_widget.pixels import packing
+from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy import checkpoint
 
 GAMES, FRAMES, BATCH, ROWS = 64, 8192, 64, 120
 """Games at once, frames in all, frames of an update of the small network, rows of play for a file's latents."""
 UPDATES = 500, 1000, 2000
+PLAYED, LOOKS = 1024, (250, 500, 750, 1000)
+"""Rows of random play that a world model learns from alone, and updates after which it is asked."""
 AROUND = 12
 """Pixels to each side of the player."""
 KNOWN = ("p_cos", "p_sin", "p_px", "p_py", "ball_px", "ball_py")
@@ -115,11 +121,17 @@ def read(drill: CompiledDrill) -> dict[str, Any]:
 
 
 def explained(path: Path) -> dict[str, Any]:
-    """Of the policy in a file of Approach, which plays: by number of `KNOWN`, the share of variance explained."""
+    """See `told`, of the policy in a file of Approach."""
     saved = checkpoint.load(path)
     marked = "noses in frames" in (fingerprint.unpacked(saved.state) or {})
     drill = compiled(Approach if marked else Unmarked)
-    dreamer = dreamer_of(saved, drill.spec.n_actions)
+    return {"marked": marked, "updates": saved.version, **told(dreamer_of(saved, drill.spec.n_actions), drill)}
+
+
+def told(dreamer: Dreamer, drill: CompiledDrill) -> dict[str, Any]:
+    """What a linear map reads from the latents of a policy that plays: by number of `KNOWN`, the share of variance
+    explained in other games, and how many degrees the heading is off.
+    """
     games = FrameGames(drill, GAMES, 1, repeat=dreamer.settings.repeat, practice=False)
     player = Player(dreamer, GAMES, torch.Generator().manual_seed(1))
     frames, latents, known = torch.empty((GAMES, 1, 72, 20), dtype=torch.uint8), [], []
@@ -131,8 +143,34 @@ def explained(path: Path) -> dict[str, Any]:
         games.step(actions.numpy())
     x, y, half = torch.stack(latents), torch.stack(known), GAMES // 2
     one, other = ((x[:, part].flatten(0, 1), y[:, part].flatten(0, 1)) for part in (slice(half), slice(half, None)))
-    share = 1 - (linear(one, other) - other[1]).square().mean(0) / other[1].var(0, correction=0)
-    return {"marked": marked, "updates": saved.version, **dict(zip(KNOWN, share.tolist(), strict=True))}
+    said = linear(one, other)
+    share = 1 - (said - other[1]).square().mean(0) / other[1].var(0, correction=0)
+    return {**dict(zip(KNOWN, share.tolist(), strict=True)), "degrees": degrees(said[:, :2], other[1][:, :2])}
+
+
+def alone(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A world model that learns from random play and does nothing else: see `told`, after so many updates and seconds
+    of a processor.
+    """
+    drill, how = compiled(Approach), DreamerSettings(**settings)
+    games = FrameGames(drill, how.games, 0, repeat=how.repeat, reward_scale=how.reward_scale, gamma=how.discount)
+    actor = Actor(games, ReplayRing(PLAYED, how.games), 0)
+    for _ in range(PLAYED):
+        actor.step(actor.random)
+    dreamer, chance, spent = Dreamer(how, drill.spec.n_actions, 0), torch.Generator().manual_seed(0), 0.0
+    model, curve = dreamer.optimisers["model"], []
+    for k in range(1, max(LOOKS) + 1):
+        begin = time.process_time()
+        batch = actor.sample(how.batch, how.sequence, chance)
+        assert batch is not None
+        found, _ = dreamer.model_gradients(batch)
+        model.step(how.learning_rate, how.max_grad_norm, model.norm())
+        spent += time.process_time() - begin
+        if k in LOOKS:
+            losses = {name: float(value) for name, value in found.items()}
+            curve.append({"updates": k, "processor_seconds": spent, **told(dreamer, drill), **losses})
+            print(curve[-1], flush=True)
+    return {"settings": dict(settings), "curve": curve}
 
 
 def heading(files: Sequence[Path]) -> dict[str, Any]:

@@ -62,7 +62,8 @@ class PaidGames:
         """What rewards and frames depend on here."""
         how: dict[str, Any] = {"repeat": self.repeat, "reward scale": self.reward_scale}
         how |= {"opponent": self.opponent} if self.spec.sides == 2 else {}
-        how |= {"noses in frames": [*self.spec.pointed, raster.REACH, raster.BREADTH]} if self.spec.pointed else {}
+        noses = [*self.spec.pointed, raster.REACH, raster.BREADTH, "the other's shade"]
+        how |= {"noses in frames": noses} if self.spec.pointed else {}
         return fingerprint.paid(self.spec, self.weights, self.gamma) | how
 
 

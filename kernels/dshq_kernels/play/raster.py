@@ -2,8 +2,8 @@
 
 A pixel has the shade of the last shape that covers its centre. Shapes thinner than a pixel are drawn a pixel wide;
 corners are square, text is left out, and a ring is whole or, below half, not there. Each kind's fields: see
-docs/architecture.md, "Scene". A box of a paint that the drill declares as `pointed` has a nose in its own shade, so
-that one frame shows where it looks; its eyes are left out.
+docs/architecture.md, "Scene". A box of a paint that the drill declares as `pointed` has a nose, so that one frame shows
+where it looks; its eyes are left out. The noses of players have the shade of the other player.
 
 What is the same for all pixels of a shape, its *stencil*, is worked out once, and so are the rows and columns that it
 may cover: only there pixels are tested.
@@ -100,7 +100,7 @@ def reached(begin, end, n):
 def shading(
     add: Callable[..., Any], subtract: Callable[..., Any], multiply: Callable[..., Any], divide: Callable[..., Any]
 ) -> tuple[Callable[..., Any], ...]:
-    """`prepare`, `covered` and `centres` in these operations, each rounded to float32 once."""
+    """`prepare`, `covered`, `toned` and `centres` in these operations, each rounded to float32 once."""
 
     @register_jitable
     def squares(x, y):
@@ -146,6 +146,17 @@ def shading(
 
     four_in_round, four_in_box, four_on_line = of_four(in_round), of_four(in_box), of_four(on_line)
     four_in_pointed = of_four(in_pointed)
+
+    @register_jitable
+    def toned(stencil, xs, y, hit):
+        """The shades of the covered pixels `hit`: the stencil's, but a nose, where its body does not lie, has what is
+        left to `BALL`.
+        """
+        tone = u32(stencil[1])
+        if stencil[0] != POINTED:
+            return tone * hit
+        body = hit & four_in_box(stencil, xs, subtract(y, stencil[3]))
+        return tone * body | (u32(BALL) - tone) * (hit ^ body)
 
     @register_jitable
     def covered(stencil, xs, y):
@@ -224,7 +235,7 @@ def shading(
         columns = reached((x0 - left) * pixels, (x1 - left) * pixels, WIDTH)
         return rows[0], rows[1], columns[0], columns[1]
 
-    return prepare, covered, centres
+    return prepare, covered, toned, centres
 
 
 @register_jitable
@@ -232,7 +243,7 @@ def _over(a, b):  # `operator.truediv` tests for a division by zero: frames take
     return a / b
 
 
-_prepare, _covered, _centres = shading(operator.add, operator.sub, operator.mul, _over)
+_prepare, _covered, _toned, _centres = shading(operator.add, operator.sub, operator.mul, _over)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -246,7 +257,7 @@ def draw(shapes, tones, frame, out):
             for column in range(left // 4, right // 4 + 1):
                 xs, y = _centres(frame, row, column)
                 hit = _covered(stencil, xs, y)
-                out[row, column] = (out[row, column] & ~(u32(3) * hit)) | u32(stencil[1]) * hit
+                out[row, column] = (out[row, column] & ~(u32(3) * hit)) | _toned(stencil, xs, y, hit)
 
 
 def draw_into(out: NDArray[Any], game: Any, tiles: NDArray[Any], tones: NDArray[Any], frame: NDArray[Any]) -> None:

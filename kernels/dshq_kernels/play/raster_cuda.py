@@ -18,7 +18,9 @@ BLOCK = (4, BAND, 5)
 LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
 """A multiprocessor holds three blocks instead of two: while one prepares, others draw."""
 
-_gpu_prepare, _gpu_covered, _gpu_centres = shading(threads.add, threads.subtract, threads.multiply, threads.divide)
+_gpu_prepare, _gpu_covered, _gpu_toned, _gpu_centres = shading(
+    threads.add, threads.subtract, threads.multiply, threads.divide
+)
 
 
 @cuda.jit(cache=True, **LIMITS)
@@ -60,7 +62,7 @@ def draw_all(shapes, counts, tones, frame, out):
                 stencil = stencils[u32(32 * word + cuda.ffs(mask) - 1)]
                 mask = u32(mask & u32(mask - u32(1)))
                 hit = u32(_gpu_covered(stencil, xs, y) & left)
-                packed = u32(packed | u32(u32(stencil[1]) * hit))
+                packed = u32(packed | _gpu_toned(stencil, xs, y, hit))
                 left = u32(left ^ hit)
             word = u32(word + 1)
         end = i32(end - CHUNK)

@@ -210,7 +210,7 @@ def test_a_person_drives_the_dream():
     assert torch.equal(show.pages[9].player.h, before)
 
 
-@pytest.mark.parametrize("name", ["pico", "nano", "1m"])
+@pytest.mark.parametrize("name", ["pico", "spots", "nano", "1m"])
 @pytest.mark.parametrize("n_actions", [2, 31])
 def test_weights_are_counted_without_torch(name, n_actions):
     dreamer = Dreamer(DreamerSettings(size=name), n_actions, 0)

@@ -15,6 +15,7 @@ from dshq_widget.algorithms.dreamer.model.layers import initialise
 from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
 from dshq_widget.algorithms.dreamer.model.rssm import States
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES
+from dshq_widget.algorithms.dreamer.model.spots import SpotDecoder
 from dshq_widget.algorithms.dreamer.model.tensors import continue_chance
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
@@ -43,6 +44,8 @@ class Dreamer:
         self.actor, self.critic = behaviour.Actor(size, n_actions), behaviour.Critic(size)
         for part in (self.model, self.actor, self.critic):
             initialise(part, weights)
+            if part is self.model and isinstance(self.model.decoder, SpotDecoder):
+                self.model.decoder.initialise(weights)
             part.to(self.device)
         self.slow = deepcopy(self.critic).requires_grad_(False)
         self.optimisers = {

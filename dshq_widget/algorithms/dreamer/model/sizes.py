@@ -18,11 +18,17 @@ EPSILON = 1e-3
 """Of layer norms (dreamerv3-torch)."""
 WAVES = (1, 2, 4)
 """Half waves over a frame, in both directions, by which a `PlacedDecoder` knows where a pixel is (assumed)."""
+CODE = 32
+"""Numbers of a frame's code, where spots are drawn (measured: docs/LOG.md)."""
+LOOKS = 16
+"""Features that a `Glance` takes from the place of each channel (assumed)."""
 BINS = 255
 """Of rewards and returns (danijar/dreamerv3)."""
 STRIDE = 8
 """By default steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
 
+SHADES = 4
+"""Of a frame (pixels/packing.py, which needs torch)."""
 FRAME_BYTES = 1457
 """Of a frame in the ring, with what arrives with it (pixels/ring.py)."""
 
@@ -47,6 +53,8 @@ class Size:
     strides: tuple[int, ...] = STRIDES
     places: bool = False
     """The encoder says where each channel is active, and the decoder draws by coordinates (places.py)."""
+    spots: int = 0
+    """Not 0: the decoder draws so many spots on a ground, and the encoder says what is where (spots.py)."""
 
     @property
     def latent(self) -> int:
@@ -56,6 +64,7 @@ class Size:
 
 SIZES: dict[str, Size] = {
     "pico": Size(128, 16, 16, 64, 64, 16, 1, 1, PATCHES, places=True),
+    "spots": Size(128, 32, 16, 64, 64, 16, 1, 1, PATCHES, spots=16),
     "nano": Size(256, 16, 16, 128, 128, 16, 2, 2),
     "1m": Size(512, 32, 4, 64, 64, 4, 1, 3),
     "torch": Size(512, 32, 32, 512, 512, 32, 2, 2),
@@ -63,7 +72,8 @@ SIZES: dict[str, Size] = {
 }
 """`1m` and `12m` have the widths of danijar/dreamerv3's configurations of that name (its GRU has eight blocks, this one
 has none, so `12m` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
-`pico` has half of its widths, the same z and layers that know places (measured: docs/LOG.md).
+`pico` has half of its widths, the same z and layers that know places, `spots` those of `pico` and layers for a few
+small things on a ground that stands still (measured: docs/LOG.md).
 """
 
 
@@ -84,6 +94,11 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
         encoder, seen = encoder + len(size.strides), seen + 2 * sum(channels[1:])
         side, waves, units = prod(size.strides), (2 * len(WAVES) + 1) ** 2, size.units
         decoder = (latent + waves + 4) * 2 * units + (2 * units + 3) * units + (units + 1) * side**2
+    if size.spots:
+        planes = KERNEL**2 * (SHADES - 2) * channels[1]  # of shades, beside the one plane of the others
+        encoder = encoder + planes + sum(1 + (n + 1) * LOOKS for n in channels[1:])
+        encoder, seen, units = encoder + ((2 + LOOKS) * sum(channels[1:]) + 1) * CODE, CODE, 2 * size.units
+        decoder = _head(latent, units, 1, CODE) + _head(CODE, units, 1, size.spots * (4 + SHADES)) + SHADES * pixels
     gru = (size.hidden + size.deter + 2) * 3 * size.deter
     prior = _dense(size.deter, size.hidden) + (size.hidden + 1) * wide
     posterior = (size.deter + seen + 2) * size.hidden + (size.hidden + 1) * wide

@@ -14,7 +14,8 @@ from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
 from dshq_widget.algorithms.dreamer.model.places import PlacedDecoder
 from dshq_widget.algorithms.dreamer.model.rssm import RSSM, Context, States
-from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
+from dshq_widget.algorithms.dreamer.model.sizes import BINS, CODE, Size
+from dshq_widget.algorithms.dreamer.model.spots import GlanceEncoder, SpotDecoder, surprisal
 from dshq_widget.pixels import packing, unpackers
 from dshq_widget.pixels.ring import UNKNOWN
 
@@ -22,11 +23,15 @@ DYNAMICS, REPRESENTATION = 1.0, 0.1
 """Weights of the two halves of the KL loss: the prior learns faster than the posterior (danijar/dreamerv3; gbxcule and
 dreamerv3-torch have 0.5 and 0.1).
 """
+IMAGE, EXPECTED = 1.0, 20.0
+"""With spots: weights of a frame's nats and of the squared error of its code."""
 
 
 @dataclass
 class Losses:
-    """Of a batch, each a mean over its steps, nats but `image` (squared error summed over a frame, weighted)."""
+    """Of a batch, each a mean over its steps, nats but `image` (squared error summed over a frame, weighted; with spots
+    see `image_loss`).
+    """
 
     image: Tensor
     reward: Tensor
@@ -59,10 +64,16 @@ class WorldModel(nn.Module):
         super().__init__()
         self.size, self.n_actions, self.width, self.unpack_impl = size, n_actions, width, unpack_impl
         self.rare_shades, self.free_nats = rare_shades, free_nats
-        self.encoder = Encoder(height, width, size.depth, size.strides, size.places)
+        self.encoder: Encoder | GlanceEncoder = (
+            GlanceEncoder(height, width, size.depth, size.strides, CODE)
+            if size.spots
+            else Encoder(height, width, size.depth, size.strides, size.places)
+        )
         self.rssm = RSSM(size, n_actions, self.encoder.features)
         self.decoder: nn.Module = (
-            PlacedDecoder(height, width, prod(size.strides), size.latent, size.units)
+            SpotDecoder(height, width, size.spots, size.latent, 2 * size.units, CODE)
+            if size.spots
+            else PlacedDecoder(height, width, prod(size.strides), size.latent, size.units)
             if size.places
             else Decoder(height, width, size.depth, size.latent, size.strides)
         )
@@ -95,6 +106,18 @@ class WorldModel(nn.Module):
         known, classes = batch["z"][:, 0] != UNKNOWN, batch["z"].clamp(max=self.size.classes - 1).long()
         return Context(known, batch["h"].float(), dist.one_hot(classes, self.size.classes).flatten(-2))
 
+    def image_loss(self, latents: Tensor, seen: Tensor, pixels: Tensor) -> Tensor:
+        """How far frames `[n, 1, height, width]`, encoded as `seen`, are from what latents `[n, latent]` say: a scalar.
+        With spots `IMAGE` times the nats of the frame drawn from its code, and how far the code is from what latents
+        expect.
+        """
+        if isinstance(self.decoder, SpotDecoder):
+            frame = surprisal(self.decoder.logits(seen), pixels)
+            code = (self.decoder.expected(latents) - seen.detach()).square().sum(-1)
+            return (IMAGE * frame + EXPECTED * code).mean()
+        weights = shade_weights(pixels, self.rare_shades)
+        return (weights * (self.decoder(latents) - pixels).square()).sum((-3, -2, -1)).mean()
+
     def losses(self, batch: Mapping[str, Tensor], uniform: Tensor) -> tuple[Losses, States]:
         """Of `[T, B]` steps: `obs`, `action` (taken at the step), `reward` and `continues` (arriving with it),
         `is_first`, and, where the ring keeps a memory, the step before them (`context`); nothing else is read.
@@ -107,11 +130,11 @@ class WorldModel(nn.Module):
         before = torch.cat([first, taken[:-1]])
         pixels = self.pixels(batch["obs"])
         embedded = self.encoder(pixels.flatten(0, 1)).unflatten(0, pixels.shape[:2])
-        states = self.rssm.observe(embedded, before, batch["is_first"], uniform, context)
+        seen = embedded.detach() if self.size.spots else embedded  # a code is made by drawing alone
+        states = self.rssm.observe(seen, before, batch["is_first"], uniform, context)
         latents = states.latent
-        drawn = self.decoder(latents.flatten(0, 1)).unflatten(0, pixels.shape[:2])
         return Losses(
-            image=(shade_weights(pixels, self.rare_shades) * (drawn - pixels).square()).sum((-3, -2, -1)).mean(),
+            image=self.image_loss(latents.flatten(0, 1), embedded.flatten(0, 1), pixels.flatten(0, 1)),
             reward=dist.two_hot_loss(self.reward_head(latents), batch["reward"], self.bins).mean(),
             continues=functional.binary_cross_entropy_with_logits(
                 self.continue_head(latents).squeeze(-1), batch["continues"]
