@@ -60,9 +60,9 @@ BANDIT = {
 """An answer earns at once: a short discount and a short imagination suffice."""
 BALL = {**PaddleBall.algorithm_settings["dreamer"], "reward_scale": 10.0}
 """Frames of players and a ball, as those of Paddle Ball; a goal and a touch earn 1, a ball returned there 0.05. The
-script of Approach touches every ball with actions kept as long.
+script of Approach touches every ball with actions kept as long. Approach suggests the same with the size `spots`.
 """
-SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL, "approach": BALL}
+SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL}
 """Where the drill suggests none."""
 RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_share")
 LOSSES = ("loss_image", "loss_reward", "loss_continue", "surprise", "entropy", "imagined_return", "return_scale")

@@ -62,6 +62,21 @@ class Approach(Drill):
     legend = {"player0": "player", "ball": "ball"}
     hint = "Untrained it runs anywhere. Press Train, and within seconds it turns to the ball first and then runs."
     target = 0.98
+    algorithm_settings = {  # measured: docs/LOG.md
+        "dreamer": {
+            "size": "spots",
+            "repeat": 4,
+            "sequence": 8,
+            "horizon": 10,
+            "starts": 128,
+            "reward_scale": 10.0,
+            "discount_horizon": 30.0,
+            "ratio": 8.0,
+            "free_nats": 0.3,
+            "learning_rate": 3e-3,
+            "behaviour_learning_rate": 6e-4,
+        }
+    }
     training = {"min_entropy": 0.0}  # nobody defends: to be sure of oneself is no collapse
 
     state = {name: ("f32", 1) if name.startswith("p_") else "f32" for name in Ball.state if name != "goal"} | {

@@ -31,8 +31,7 @@ class DreamerSettings(Section):
     }
 
     size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
-    """Widths of the model (algorithms/dreamer/model/sizes.py): pico, spots and nano for a processor, the others for a GPU.
-    """
+    """Widths and layers (algorithms/dreamer/model/sizes.py): pico, spots and nano for a processor, others for a GPU."""
     games: int = setting(16, "int", "Games", RESTART, "dreamer", unit="games", lo=8, hi=4096, multiple=8)
     """Games played at once; a multiple of 8, so that every row of the ring is aligned."""
     repeat: int = setting(1, "int", "Repeat", RESTART, "dreamer", unit="decisions", lo=1, hi=120)
