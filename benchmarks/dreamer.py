@@ -212,7 +212,8 @@ def cleared(choose: Choose, every: int) -> Choose:
 
 def memory(files: Sequence[Path], clear: Sequence[int]) -> list[dict[str, Any]]:
     """Each file's policy with its whole memory (0) and with one that is cleared every so many steps: mean return of
-    `PLAYED` episodes against random play, its standard error, and the share of matches won.
+    `PLAYED` episodes against random play, its standard error, and the shares of matches won and lost; also of the
+    likeliest actions and of random play, whose actions are kept as long.
     """
     found = []
     for path in files:
@@ -220,14 +221,19 @@ def memory(files: Sequence[Path], clear: Sequence[int]) -> list[dict[str, Any]]:
         drill = compiled(saved.drill)
         dreamer = dreamer_of(saved, drill.spec.n_actions)
         row: dict[str, Any] = {"drill": drill.name, "updates": saved.version, "settings": saved.algorithm_settings}
-        for every in (0, *clear):
-            policy = evaluator.by_policy(dreamer, PLAYED, 0)
-            chosen = cleared(policy, every) if every else policy
+        ways: dict[str, Choose] = {
+            "random": evaluator.by_chance(drill.spec.n_actions, PLAYED, 0),
+            "greedy": evaluator.by_policy(dreamer, PLAYED, 0, greedy=True),
+            "0": evaluator.by_policy(dreamer, PLAYED, 0),
+        }
+        ways |= {str(every): cleared(evaluator.by_policy(dreamer, PLAYED, 0), every) for every in clear}
+        for name, chosen in ways.items():
             played = evaluator.play(drill, chosen, PLAYED, 0, "random", dreamer.settings.repeat)
-            row[str(every)] = {
+            row[name] = {
                 "return_mean": float(played.returns.mean()),
                 "standard_error": float(played.returns.std() / math.sqrt(PLAYED)),
                 "win_share": float((played.winners > 0).mean()),
+                "loss_share": float((played.winners < 0).mean()),
                 "steps_mean": float(played.lengths.mean() / dreamer.settings.repeat),
             }
         found.append(row)
