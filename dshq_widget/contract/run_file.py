@@ -222,6 +222,8 @@ def _run(values: Mapping[str, Any], core: Mapping[str, Any]) -> dict[str, Any]:
                 hint = "; it belongs in training_core"
             raise ConfigError(f"unknown key {key!r} in section run{hint}")
         parsed[key] = parse_value(f"run.{key}", value, RUN_KEYS[key])
+        if isinstance(parsed[key], str) and not parsed[key].isprintable():  # it is shown to who may trust it
+            raise setting.wanted(f"run.{key}", "a line of letters without control characters", value)
     budgets = [key for key in BUDGETS if key in parsed]
     if len(budgets) > 1:
         raise ConfigError(f"run has one budget, got {' and '.join(budgets)}: leave out all but one")

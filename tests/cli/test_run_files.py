@@ -73,6 +73,16 @@ def test_a_file_reaches_nothing_that_was_not_asked_for(run, tmp_path, monkeypatc
     assert not (tmp_path / "ran").exists() and not (tmp_path / "run.dshq").exists()
 
 
+@pytest.mark.parametrize("key", [key for key, about in run_file.RUN_KEYS.items() if about["kind"] == "text"])
+def test_a_file_drives_no_terminal(key, tmp_path, capsys):
+    """What a file names is printed where a person is asked to trust it; it could wipe that out."""
+    names = {"drill": "ball", key: "\x1b[2J\x1b]0;x\x07mine:A.py"}
+    (tmp_path / "run.yaml").write_text(json.dumps({"run": {**names, "updates": 1}}))
+    assert main.main(["train", "--config", str(tmp_path / "run.yaml")]) == 2
+    said = capsys.readouterr().err
+    assert f"run.{key} must be" in said and said.strip().isprintable()
+
+
 def test_what_a_person_gives_or_trusts_is_followed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("raise RuntimeError('it ran')\n")
