@@ -118,7 +118,7 @@ def trainer_ts() -> str:
         "LEAGUE": {
             "capacity": league.CAPACITY,
             "most_snapshots": league.MOST_SNAPSHOTS,
-            "most_matches": league.MOST_MATCHES,
+            "most_matches": succession.MOST_MATCHES,
             "recent": league.RECENT,
             "best": league.BEST,
             "most_bytes": league.MOST_BYTES,

@@ -284,6 +284,8 @@ def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
     kept = notes["reference"]
     for wrong in ({"matches": [-1] * len(kept["matches"])}, {"points": [1e9] * len(kept["points"])}, {"version": 0.5}):
         refused(reference={**kept, **wrong})
+    for many in (1 << 53, 10**18):  # all won: a strength of 1 by rounding, by whose complement a round divides
+        refused(reference={**kept, **{key: [many] * len(kept[key]) for key in ("points", "matches")}})
     refused(tests=-1)
     for name in ("weights", "champion", "reference"):
         told = state[f"train.league.{name}"]

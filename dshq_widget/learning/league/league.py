@@ -22,7 +22,7 @@ from dshq_widget.contract.finite import is_finite, unusable
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
-from dshq_widget.learning.league.succession import Champion, Succession, as_count
+from dshq_widget.learning.league.succession import MOST_MATCHES, Champion, Succession, as_count
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.policy.network import PolicySpec
@@ -54,8 +54,6 @@ BASE_ELO, BASE_MATCHES = 1000.0, 2048
 """Rating of random play; the first baseline's rating follows from its matches with random play."""
 MEETINGS, LEAVERS, OPPONENTS = 0x1EA6, 0x0FF, 0xD4A3
 """Of the draws of a round's rivals, of who leaves and of the pool, beside the seed and how many there were."""
-MOST_MATCHES = 1e9
-"""Of two players, in a file."""
 MOST_SNAPSHOTS = 2 * CAPACITY
 """In a file: those that somebody plays against stay, too. Ratings take time with the third power of their number."""
 THRIFT = 24

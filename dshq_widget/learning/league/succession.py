@@ -21,6 +21,8 @@ from dshq_widget.learning.league.fall_test import PAIRS, FallTest, Score, fallen
 
 CROWNING, TESTING = 32, 64
 """First series of matches of a crowning and of the tests, which take two for each batch."""
+MOST_MATCHES = 1e9
+"""Of two players, in a file: a strength of nearly 1 is still none of 1, by whose complement the tests divide."""
 
 
 class Play(Protocol):
@@ -143,7 +145,8 @@ class Succession:
         who, suspicion = notes["reference"], [float(x) for x in notes["suspicion"]]
         record = Score([float(x) for x in who["points"]], [int(x) for x in who["matches"]])
         sizes = {len(suspicion), len(record.points), len(record.matches)}
-        met = all(0 <= points <= met and met > 0 for points, met in zip(record.points, record.matches, strict=False))
+        rows = zip(record.points, record.matches, strict=False)
+        met = all(0 <= points <= met and 0 < met <= MOST_MATCHES for points, met in rows)
         if sizes != {len(self.names)} or not met:
             raise ValueError(f"its reference did not meet the {len(self.names)} pinned opponents")
         self.reference, self.score = _champion(reference, who), record

@@ -138,7 +138,7 @@ function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
 
 function haveMet(reference: unknown, pinned: number): boolean {
   const [points, matches] = [listOf(reference, "points", pinned), listOf(reference, "matches", pinned)];
-  return matches.every((met, k) => met > 0 && points[k]! >= 0 && points[k]! <= met);
+  return matches.every((met, k) => met > 0 && met <= LEAGUE.most_matches && points[k]! >= 0 && points[k]! <= met);
 }
 
 function listOf(note: unknown, key: string, length: number): number[] {
