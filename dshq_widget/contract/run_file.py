@@ -81,6 +81,10 @@ RUN_ALIASES = {"num_updates": "updates", "task_id": "drill"}
 TASKS = {"BinPack-v0": "binpack", "Maze-v0": "maze", "Snake-v0": "snake"}
 """Other names of drills, accepted with `task_id`."""
 PATHS = ("out", "log_dir", "drill_file")
+MOST_KEYS = 1024
+"""Settings of one section, those that YAML merges into it included (assumed): many times those that there are."""
+MERGE = "tag:yaml.org,2002:merge"
+"""What YAML calls the key `<<`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +183,19 @@ def _load(file: Path) -> dict[Any, Any]:
                         raise ConfigError(f"{key.value:.60} is given twice in {str(file)!r}, line {line}: remove one")
                     names.add(name)
             return super().construct_mapping(node, deep)
+
+        def flatten_mapping(self, node: Any) -> None:
+            """Each merge of a list may hold ten times the one before: 600 bytes, and gigabytes in some releases."""
+            merges = [(key, value) for key, value in node.value if key.tag == MERGE]
+            if len(merges) > 1 or any(isinstance(value, yaml.SequenceNode) for _, value in merges):
+                line = merges[-1][0].start_mark.line + 1
+                raise ConfigError(f"{str(file)!r}, line {line}: merge one mapping with <<, not several")
+            super().flatten_mapping(node)
+            if len(node.value) > MOST_KEYS:
+                raise ConfigError(
+                    f"{str(file)!r} has {len(node.value):,} settings in one section, more than {MOST_KEYS:,}: "
+                    "leave out what is no setting"
+                )
 
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), Once)

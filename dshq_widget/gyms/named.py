@@ -40,6 +40,8 @@ MOST_HELD = 1 << 22
 """Numbers of an observation that a wrapper is put around, and of those that one keeps (assumed). What is larger may be
 made smaller by no wrapper: the next one may hold it whole, as `FlattenObservation` holds its bounds.
 """
+MOST_WRAPPERS = 8
+"""Wrappers of one name (assumed): each may keep `MOST_HELD` numbers."""
 MULTIPLYING = {"DelayObservation": MOST_HELD, "DiscretizeObservation": MOST_NUMBERS}
 """Wrappers whose memory is the size of an observation times the largest whole number that they are given, and how much
 of it they may take: what the second one gives is as wide as that at least.
@@ -67,7 +69,16 @@ def register(gym_id: str) -> None:
 
 
 def wrapped(env: gym.Env, wrappers: Sequence[str], gym_id: str) -> gym.Env:
-    """The environment in the wrappers of these texts, the first one innermost. Raises GymError as `wrapper` does."""
+    """The environment in the wrappers of these texts, the first one innermost. Raises GymError as `wrapper` does, and
+    for more than `MOST_WRAPPERS`.
+    """
+    if len(wrappers) > MOST_WRAPPERS:
+        env.close()
+        raise GymError(
+            f"gym:{gym_id}: wanted {MOST_WRAPPERS} wrappers at most, got {len(wrappers):,}, since a name may come from "
+            "a file, and each may keep observations; put the others around your environment in the module that "
+            "registers it"
+        )
     for text in wrappers:
         env = wrapper(text, gym_id)(env)
     return env

@@ -104,6 +104,9 @@ def test_a_drill_on_another_drive_is_named_in_full(tmp_path, monkeypatch):
         ("run: {num-updates: 0}", "run.updates must be a whole number from 1 to"),
         ("format: yes", "got True in"),
         ("format: yes", "leave the line out"),
+        ("a: &a {x: 1}\nb: {<<: [*a, *a]}", "line 2: merge one mapping with <<, not several"),
+        ("a: &a {x: 1}\nb: &b {<<: *a, <<: *a}\n<<: *b", "line 2: merge one mapping with <<, not several"),
+        ("a: {" + ", ".join(f"k{n}: 1" for n in range(1025)) + "}", "1,025 settings in one section, more than 1,024"),
         ("a: [", "not valid YAML"),
         ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
     ],
@@ -111,6 +114,11 @@ def test_a_drill_on_another_drive_is_named_in_full(tmp_path, monkeypatch):
 def test_errors_name_the_nearest_key(tmp_path, text, sentence):
     with pytest.raises(ConfigError, match=re.escape(sentence)):
         read(tmp_path, text)
+
+
+def test_settings_of_another_section_may_be_merged_and_overridden(tmp_path):
+    found = read(tmp_path, "spo: &base {gamma: 0.9, epochs: 3}\ntraining_core:\n  <<: *base\n  epochs: 4")
+    assert found.core == {"gamma": 0.9, "epochs": 4}
 
 
 def test_a_missing_file(tmp_path):

@@ -70,6 +70,7 @@ def test_observations_are_flattened_by_gymnasium():
         ("gym:no_such_module:Mine-v0", "No module named 'no_such_module'"),
         ("gym:CartPole-v1+RecordVideo(video_folder='films')", "wanted a wrapper of observations, actions or rewards"),
         ("gym:Pendulum-v1+DiscretizeAction(bins=2000000000)", "wanted whole numbers up to 4,096"),
+        ("gym:CartPole-v1" + 9 * "+DelayObservation(delay=4)", "wanted 8 wrappers at most, got 9"),
         ("gym:CartPole-v1+os.remove", "write a wrapper as its name, with plain values by keyword"),
         ("gym:CartPole-v1+FlattenObservation(1)", "write a wrapper as its name"),
         (WORLDS + "Words-v0", "its observations are texts alone .mission.: a policy reads numbers and pictures"),
