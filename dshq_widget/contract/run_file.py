@@ -81,6 +81,8 @@ RUN_ALIASES = {"num_updates": "updates", "task_id": "drill"}
 TASKS = {"BinPack-v0": "binpack", "Maze-v0": "maze", "Snake-v0": "snake"}
 """Other names of drills, accepted with `task_id`."""
 PATHS = ("out", "log_dir", "drill_file")
+MOST_BYTES = 1 << 16
+"""Of a run file: numbers of many digits and nested lists take the square of their length (assumed)."""
 MOST_KEYS = 1024
 """Settings of one section, those that YAML merges into it included (assumed): many times those that there are."""
 MERGE = "tag:yaml.org,2002:merge"
@@ -198,12 +200,16 @@ def _load(file: Path) -> dict[Any, Any]:
                 )
 
     try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Once)
+        with file.open("rb") as opened:
+            text = opened.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise ConfigError(f"{str(file)!r} has more than {MOST_BYTES:,} bytes: leave out what is no setting")
+        content = yaml.load(text.decode(), Once)
     except ConfigError:
         raise
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {str(file)!r}: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # of numbers with too many digits, too
+    except (yaml.YAMLError, ArithmeticError, ValueError, RecursionError) as error:  # of numbers of many digits, too
         raise ConfigError(f"{str(file)!r} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content:
         raise ConfigError(f"{str(file)!r} must contain a section training_core with settings, or a section run")

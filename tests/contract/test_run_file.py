@@ -107,6 +107,8 @@ def test_a_drill_on_another_drive_is_named_in_full(tmp_path, monkeypatch):
         ("a: &a {x: 1}\nb: {<<: [*a, *a]}", "line 2: merge one mapping with <<, not several"),
         ("a: &a {x: 1}\nb: &b {<<: *a, <<: *a}\n<<: *b", "line 2: merge one mapping with <<, not several"),
         ("a: {" + ", ".join(f"k{n}: 1" for n in range(1025)) + "}", "1,025 settings in one section, more than 1,024"),
+        ("run: {seconds: " + "59:" * 400 + "59.0}", "not valid YAML"),
+        ("# " + "x" * (1 << 16), "has more than 65,536 bytes"),
         ("a: [", "not valid YAML"),
         ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
     ],
