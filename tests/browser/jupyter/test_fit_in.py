@@ -111,7 +111,7 @@ def test_the_systems_own_few_colours(shared_page: SharedPage, scheme: str):
     bar = widget.tab("mind").locator(".track .fill").first
     bar.wait_for(state="attached")
     assert bar.evaluate(style) != widget.root.evaluate(style), "bars are seen, too"
-    assert widget.colours(widget.picture()) > 5
+    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 5, 60, "a pitch in its colours")
     assert ticks_on(widget)
 
 
