@@ -182,7 +182,7 @@ def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: 
     widget = WidgetPage(page, root)
     assert widget.wait_attribute("renderer", bool) == "webgpu"
     assert ticks_on(widget)
-    assert widget.colours(widget.picture()) > 5
+    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 5, 60, "a pitch in its colours")
     widget.control("train").click()
     assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
     stops(widget)
