@@ -18,7 +18,7 @@ def steps(widget: WidgetPage) -> int:
 def test_cartpole_plays_and_learns(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, CARTPOLE)
     assert widget.attribute("drill") == "cartpole"
-    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 5, 60, "a pitch in its colours")
+    widget.wait_drawn()
     assert not widget.control("opponent").is_visible()
     assert widget.control("gamma").input_value() == "0.98", "the drill's own settings stand on the page"
 

@@ -111,7 +111,7 @@ def test_the_systems_own_few_colours(shared_page: SharedPage, scheme: str):
     bar = widget.tab("mind").locator(".track .fill").first
     bar.wait_for(state="attached")
     assert bar.evaluate(style) != widget.root.evaluate(style), "bars are seen, too"
-    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 5, 60, "a pitch in its colours")
+    widget.wait_drawn()
     assert ticks_on(widget)
 
 
@@ -182,7 +182,7 @@ def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: 
     widget = WidgetPage(page, root)
     assert widget.wait_attribute("renderer", bool) == "webgpu"
     assert ticks_on(widget)
-    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 5, 60, "a pitch in its colours")
+    widget.wait_drawn()
     widget.control("train").click()
     assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
     stops(widget)

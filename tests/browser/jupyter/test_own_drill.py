@@ -29,7 +29,7 @@ def test_a_drill_from_a_cell_plays_learns_and_changes(chromium, open_notebook: O
     cell = MARK + SHOW
     notebook, widget = begin(open_notebook, chromium, cell)
     assert widget.attribute("drill") == "mark"
-    widget.until(lambda: widget.colours(widget.picture()), lambda colours: colours > 3, 60, "a pitch in its colours")
+    widget.wait_drawn(3)
     before = notebook.kernel.run("print(w.drill['spec']['rules_hash'])")
 
     widget.control("train").click()

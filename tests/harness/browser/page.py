@@ -175,6 +175,10 @@ class WidgetPage:
             return value
         raise AssertionError(f"waited {timeout} s for {what}; the last value was {value!r}, widget: {self.state()}")
 
+    def wait_drawn(self, colours: int = 5) -> None:
+        """Wait until the pitch is drawn: in more than this many colours."""
+        self.until(lambda: self.colours(self.picture()), lambda seen: seen > colours, 60, "a pitch in its colours")
+
     def wait_attribute(self, name: str, good: Callable[[str], bool], timeout: float = 60) -> str:
         """Wait until `good` holds for `data-NAME`."""
         return self.until(lambda: self.attribute(name), good, timeout, f"data-{name}")
