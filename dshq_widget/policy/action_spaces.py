@@ -70,14 +70,18 @@ class Actions:
     @classmethod
     def of(cls, space: Space[Any]) -> Actions:
         """Raises GymError for an unsupported space, and for one of more than `MOST_OUTPUTS` outputs."""
+        found = cls._of(space)
+        if found.outputs > MOST_OUTPUTS:
+            raise GymError(
+                f"these actions want a policy of {found.outputs:,} outputs, and one has {MOST_OUTPUTS:,} at most: give "
+                "them fewer options (of DiscretizeAction: fewer bins, or multidiscrete=True)"
+            )
+        return found
+
+    @classmethod
+    def _of(cls, space: Space[Any]) -> Actions:
         from gymnasium import spaces
 
-        many = _outputs(space)
-        if many > MOST_OUTPUTS:
-            raise GymError(
-                f"these actions want a policy of {many:,} outputs, and one has {MOST_OUTPUTS:,} at most: give them "
-                "fewer options (of DiscretizeAction: fewer bins, or multidiscrete=True)"
-            )
         if isinstance(space, spaces.Discrete):
             return cls("choice", (int(space.n),), int(space.start))
         if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start):
@@ -189,17 +193,6 @@ class Actions:
         stretched = lowest + share * (np.where(bounded, high, 0) - lowest)
         taken = np.clip(np.where(bounded, stretched, drawn), low, high)  # a sum may be rounded beyond a bound
         return taken.astype(self.dtype).reshape(-1, *self.shape)
-
-
-def _outputs(space: Any) -> int:
-    """How many outputs a policy for this space has, 0 if it is not supported; nothing of the size is made."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    if isinstance(space, spaces.MultiDiscrete):
-        return sum(map(int, space.nvec.flat))
-    return 2 * math.prod(space.shape) if isinstance(space, spaces.MultiBinary | spaces.Box) else 0
 
 
 @functools.lru_cache(maxsize=64)  # every step of an environment asks
