@@ -8,6 +8,7 @@ is done takes what is left, file by file, the longest files first.
 import gc
 import os
 import shutil
+from importlib.metadata import version
 
 import pytest
 
@@ -50,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Threads of torch and of numpy wait for work by turning round and round, ten times as long as these tests work.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Triton asks for this when it is first imported, and parts of torch import it before its tests are read.
-    if shutil.which("nvidia-smi") is None:
+    if shutil.which("nvidia-smi") is None or version("torch").endswith("+cpu"):
         os.environ.setdefault("TRITON_INTERPRET", "1")
     go_easy("not slow" in config.option.markexpr or config.option.quick)
     costs.register(config)
