@@ -207,6 +207,7 @@ async def measure(url: str, family: Family, served: int, seconds: float, count: 
         "memory_mb_last_quarter": statistics.median(looks[-quarter:]),
         "memory_mb_most": max(looks),
         "frames_per_second": round(len(frames) / seconds, 1),
+        "frames_per_second_after_the_first": round((len(frames) - 1) / max(until - frames[0], 1.0), 1) if frames else 0,
         "longest_gap_seconds": round(max(gaps, default=seconds), 2),
         "sockets": dict(ends),
         "memory_mb": looks,

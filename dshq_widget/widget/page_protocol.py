@@ -19,7 +19,7 @@ from dshq_widget.policy import ladder
 from dshq_widget.training.history import clean
 
 SEND_SECONDS = 1 / 30
-"""Shortest time between two messages to the page."""
+"""Time between two turns of the sender, on average."""
 ACK_SECONDS = 1.0
 """An unacknowledged message is sent once more after this time; after that nothing is sent until the page speaks."""
 METRICS_SECONDS = 0.5
@@ -241,10 +241,10 @@ class Flow:
         return self._acked < self.seq and not self._silent
 
     def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
-        """The traits to send now; empty if it is too early or there is nothing to send."""
+        """The traits to send at this turn; empty if there is nothing to send, or an answer is missing."""
         since = now - self._sent_at
         pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
-        if since < SEND_SECONDS or self._silent:
+        if self._silent:
             return set()
         if self._acked < self.seq:
             if since < ACK_SECONDS:

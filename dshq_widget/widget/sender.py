@@ -112,7 +112,7 @@ class Sender:
                 self._changed -= keys
                 self.flow.sent(keys, now)
                 self._send_traits(keys, self.flow.seq)
-            self._due_at = time.monotonic() + SEND_SECONDS
+            self._sent()
         elif self.flow.reachable and (message := self._next()):
             self._tell(message)
         if self.flow.reachable and (picture := frame()):
@@ -121,7 +121,13 @@ class Sender:
     def _tell(self, message: Message) -> None:
         self._send_message(message)
         self.flow.sent_message(time.monotonic())
-        self._due_at = time.monotonic() + SEND_SECONDS
+        self._sent()
+
+    def _sent(self) -> None:
+        """Something was sent. Turns that come a little late do not move those after them: `SEND_SECONDS` on average."""
+        now = time.monotonic()
+        if now >= self._due_at:  # not what goes with another message of the same turn
+            self._due_at = max(self._due_at + SEND_SECONDS, now)
 
     def _next(self) -> Message | None:
         with self._queueing:

@@ -39,7 +39,6 @@ def test_flow_with_a_page_that_answers():
     flow = Flow()
     flow.received(hello=True)
     sent = drive(flow, 10, lambda now: {"show", "metrics", "policy"}, lambda seq, now: flow.received(seq))
-    assert len(sent) <= 10 * 30
     for key, pause in (("metrics", page_protocol.METRICS_SECONDS), ("policy", 0.25)):
         times = [now for now, keys in sent if key in keys]
         assert min(np.diff(times)) >= pause - 1e-9 and len(times) >= 0.8 * 10 / pause
