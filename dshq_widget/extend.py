@@ -8,6 +8,7 @@ from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.metrics import Metric
+from dshq_widget.contract.panel import Panel
 from dshq_widget.contract.sections import Section, read
 from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, setting
 from dshq_widget.contract.settings import TrainConfig
@@ -27,6 +28,7 @@ __all__ = [
     "Learner",
     "Metric",
     "OwnSettings",
+    "Panel",
     "PolicySpec",
     "Progress",
     "Samples",

@@ -90,4 +90,9 @@ ALGORITHM = extend.Algorithm(
     reads=("num_envs", "rollout_length", "learning_rate", "gamma", "gae_lambda", "hidden_sizes", "reward_weights"),
     metrics={"baseline_error": extend.Metric("TRAINER", "reward", "Mean absolute error of the baseline.", False)},
     curves=(extend.Curve("Baseline", "Mean error of the baseline. Should fall.", {"baseline_error": "error"}),),
+    panel=extend.Panel(
+        "Baseline",
+        "How far the returns are from what the baseline predicts.",
+        {"baseline_error": "Mean error", "loss_policy": "Loss of the policy"},
+    ),
 )

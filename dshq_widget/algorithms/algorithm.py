@@ -13,6 +13,7 @@ from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, Game, GameSpec
 from dshq_widget.contract.json_fields import Entry
 from dshq_widget.contract.metrics import Metric
+from dshq_widget.contract.panel import Panel
 from dshq_widget.contract.places import found_at
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.setting import ConfigError
@@ -190,6 +191,8 @@ class Algorithm:
     """What it reports beyond the metrics of every run."""
     curves: tuple[Curve, ...] = ()
     """The charts of these."""
+    panel: Panel | None = None
+    """Its panel on the page; None: it has none, or a feature of the page is its panel."""
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     answers: Mapping[str, Entry] = field(default_factory=dict)
@@ -250,9 +253,13 @@ class Algorithm:
             )
         for own in (self.metrics, *(engine.metrics for engine in self.engines.values())):
             metrics.declare(own, self.name)
-        for name in {name for curve in self.curves for name in curve.lines}:
-            if metrics.metric_named(name) is None:
-                raise ValueError(f"{self.name} has a curve of {name!r}, which is no metric: declare it in `metrics`")
+        for what, names in (
+            *(("a curve", curve.lines) for curve in self.curves),
+            ("a panel", self.panel.rows if self.panel else ()),
+        ):
+            for name in names:
+                if metrics.metric_named(name) is None:
+                    raise ValueError(f"{self.name} has {what} of {name!r}, which is no metric: declare it in `metrics`")
 
     @property
     def shared_settings(self) -> list[str]:

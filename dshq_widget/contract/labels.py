@@ -108,6 +108,7 @@ CONTROLS = {
 PATTERNS = {
     "KEY": "the key of a hyper-parameter: its control in the tab Settings, which is named after it",
     "weight-TERM": "the weight of a reward term, as a number; `weight-TERM-slider` is its slider",
+    "tab-algorithm": "the tab of the panel that the algorithm declares, with its title",
     "outcome-N": "the N-th move that was tried, counted from 1",
     "touch-KEY": "a button of the touch pad, by the code of its key",
     "more-time": "adds minutes on a shared server: +30 min",

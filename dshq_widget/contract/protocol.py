@@ -38,12 +38,14 @@ _PANELS = {
     "futures": "16 futures: search decides for the policy, and what it looks at",
     "rewards": "reward weights, and what the last games would have earned with them",
     "hyper": "hyper-parameters, presets and Copy as Python",
+    "algorithm": "what the algorithm declares: numbers and curves of its own, in a tab of its title",
 }
 _TABS = {
     "learn": ("seat", "headline", "charts", "log"),
     "mind": ("mind", "futures"),
     "rewards": ("rewards",),
     "settings": ("hyper",),
+    "algorithm": ("algorithm",),
 }
 
 

@@ -31,7 +31,7 @@ def without_meaning(spec: GameSpec) -> set[str]:
 
 def shown_settings(spec: GameSpec, algorithm: Algorithm) -> dict[str, Any]:
     """For a drill's `spec` and an algorithm: `schema`, `defaults` and `presets` of the shared settings, and
-    `own_defaults`, those of the algorithm's section, and `curves`, its charts.
+    `own_defaults`, those of the algorithm's section, `curves`, its charts, and `panel`, its panel or None.
 
     The schema has the settings that the algorithm reads and that mean something in this drill, and presets say nothing
     of others. Presets for a device that the algorithm refuses are left out.
@@ -51,4 +51,5 @@ def shown_settings(spec: GameSpec, algorithm: Algorithm) -> dict[str, Any]:
         "presets": offered,
         "own_defaults": {} if own is None else own.to_json(),
         "curves": [curve.to_json() for curve in algorithm.curves if curve.sides in (0, spec.sides)],
+        "panel": algorithm.panel.to_json() if algorithm.panel else None,
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROLE = "dshq_widget.gyms.show:run"
 STUCK_SECONDS = 30.0
-PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts", "log", "hyper")
+PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts", "log", "hyper", "algorithm")
 """The panels that work without rules."""
 
 

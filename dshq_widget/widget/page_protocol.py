@@ -147,6 +147,7 @@ def config(trainer: Any) -> dict[str, Any]:
             "schema": trainer.algorithm_schema,
             "defaults": typed(shown["own_defaults"]),
             "curves": shown["curves"],
+            "panel": shown["panel"],
         },
         "start": start(trainer),
         "targets": [dataclasses.asdict(target) for target in ladder.targets(trainer.drill.spec)],

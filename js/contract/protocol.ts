@@ -123,6 +123,7 @@ export interface AlgorithmSettings {
   schema: Record<string, ConfigSchemaEntry>;
   defaults?: Record<string, ConfigValue>;
   curves?: DeclaredCurve[];
+  panel?: DeclaredPanel | null;
 }
 /** A chart that an algorithm declares (dshq_widget/contract/curves.py). */
 export interface DeclaredCurve {
@@ -133,6 +134,12 @@ export interface DeclaredCurve {
   colour: number; // of the first line, 1 to 6
   zero: boolean; // the axis begins at zero, and the area is filled
   log: boolean; // the axis may be logarithmic
+}
+/** A panel that an algorithm declares (dshq_widget/contract/panel.py). Its curves are the algorithm's. */
+export interface DeclaredPanel {
+  title: string; // of its tab
+  help: string;
+  rows: { key: string; name: string; unit: string; help: string }[]; // metrics by their keys
 }
 /** A named set of settings; `values` are all that presets are about. */
 export interface Preset {

@@ -49,6 +49,7 @@ export const PANELS = [
   "coach",
   "league",
   "hyper",
+  "algorithm",
   "gate",
   "dream"
 ] as const;
@@ -98,6 +99,9 @@ export const TABS = {
   ],
   "settings": [
     "hyper"
+  ],
+  "algorithm": [
+    "algorithm"
   ],
   "gate": [
     "gate"

@@ -6,6 +6,7 @@
  */
 import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
+import { algorithm } from "./algorithm";
 import { charts } from "./charts/charts";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
@@ -32,4 +33,5 @@ export const PANELS: Partial<Record<PanelName, Panel>> = {
   log,
   rewards,
   hyper,
+  algorithm,
 };

@@ -59,5 +59,7 @@ export type Place = "hero" | "line" | "lab" | "chips" | "strip" | "tab";
 export interface Panel {
   /** Whether it has anything to show; it always has where this is left out. Asked again whenever the configuration or the drill changes. */
   readonly applies?: (session: PanelSession) => boolean;
+  /** What its tab is called, where that depends on the run. */
+  readonly title?: (session: PanelSession) => string;
   readonly parts: Readonly<Partial<Record<Place, (view: PanelView) => HTMLElement>>>;
 }

@@ -54,6 +54,7 @@ export function placePanels(view: View, frame: Frame): () => void {
   };
   const follow = () => {
     const now = wanted();
+    for (const { tab, panel } of now) if (tab && panel.title) frame.tabs.rename(tab, panel.title(session));
     frame.tabs.offer(new Set([...now].flatMap(({ tab }) => tab ?? [])));
     for (const part of parts) {
       const seen = now.has(part) && (!part.tab || part.tab === frame.tabs.selected);

@@ -1,7 +1,7 @@
 /** The tabs beside the match: a list of names, of which one is selected, and what stands under it. Arrow keys, Home and End move. */
 import type { TabName } from "../contract/protocol";
 import { TABS } from "../contract/tables";
-import { h, setAttribute } from "../ui/dom";
+import { h, setAttribute, setText } from "../ui/dom";
 import { capital } from "../ui/format";
 
 export const TAB_NAMES = Object.keys(TABS) as readonly TabName[];
@@ -34,6 +34,11 @@ export class Tabs {
     this.list.append(...all.map(({ handle }) => handle));
     this.list.addEventListener("keydown", (event) => this.move(event));
     this.element = h("section", { class: "tabs", "aria-label": "Panels" }, this.list, ...all.map(({ panel }) => panel));
+  }
+
+  /** Calls a tab something else. */
+  rename(name: TabName, title: string): void {
+    setText(this.tabs[name].handle, title);
   }
 
   /** What stands under a tab's name. */

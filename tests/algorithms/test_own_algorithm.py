@@ -60,7 +60,7 @@ def test_it_trains_changes_saves_goes_on_and_is_evaluated(tmp_path):
     assert found["return_mean"] > found["return_mean_random"] + 20
 
 
-def test_the_page_shows_its_settings_and_its_chart():
+def test_the_page_shows_its_settings_its_chart_and_its_panel():
     with Trainer("bandit", algorithm=declared(), **QUICK) as trainer:
         config = page_protocol.config(trainer)
     own = config["algorithm"]
@@ -69,6 +69,11 @@ def test_the_page_shows_its_settings_and_its_chart():
         and own["schema"]["baseline"]["help"] == "Weight of the baseline's error beside the policy's loss."
     )
     assert [(curve["title"], curve["lines"]) for curve in own["curves"]] == [("Baseline", {"baseline_error": "error"})]
+    panel = own["panel"]
+    assert panel["title"] == "Baseline" and panel["help"]
+    assert [row["key"] for row in panel["rows"]] == ["baseline_error", "loss_policy"]
+    error = {"name": "Mean error", "unit": "reward", "help": "Mean absolute error of the baseline."}
+    assert panel["rows"][0] == {"key": "baseline_error", **error}
     assert set(config["schema"]) >= {"gamma", "seed"} and "clip_epsilon" not in config["schema"]
 
 
@@ -120,6 +125,10 @@ def test_what_is_declared_wrongly_is_a_sentence():
         dataclasses.replace(declared(), metrics={"entropy": extend.Metric("TRAINER", "", "Mine.")})
     with pytest.raises(ValueError, match="a curve of 'nothing', which is no metric"):
         dataclasses.replace(declared(), curves=(extend.Curve("Nothing", "Nothing.", {"nothing": "n"}),))
+    with pytest.raises(ValueError, match="a panel of 'nothing', which is no metric"):
+        dataclasses.replace(declared(), panel=extend.Panel("Nothing", "Nothing.", {"nothing": "n"}))
+    with pytest.raises(ValueError, match="a panel's title of 1 to 20 letters, got ''"):
+        extend.Panel("", "Nothing.")
     with pytest.raises(ValueError, match="write it into a file"):
         extend.one_process("__main__:run")
 

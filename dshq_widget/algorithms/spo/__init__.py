@@ -11,6 +11,7 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
+from dshq_widget.contract.panel import Panel
 from dshq_widget.learning.saved import saved_state
 from dshq_widget.runtime.budget import MOST_THREADS
 
@@ -83,6 +84,18 @@ CURVES = (
         zero=True,
     ),
 )
+PANEL = Panel(
+    "Search",
+    "What the searches of training do, and how much better they decide than the policy alone.",
+    {
+        "temperature": "Temperature",
+        "alpha": "Weight of the trust region",
+        "search_entropy": "Entropy of the particles",
+        "search_alive": "Particles still in a game",
+        "simulated_steps": "Simulated",
+        "simulated_steps_per_second": "Speed of simulation",
+    },
+)
 
 ALGORITHM = Algorithm(
     "spo",
@@ -97,6 +110,7 @@ ALGORITHM = Algorithm(
     ),
     metrics=METRICS,
     curves=CURVES,
+    panel=PANEL,
     summary=summary,
     searches=searches,
     memory=memory,

@@ -62,6 +62,8 @@ it("of the page, whatever trains and wherever", async () => {
   for (const { traits } of features) await page(traits({ drill, config }));
 
   await page({ drill }, (root) => root.querySelector<HTMLElement>("[data-control=challenge]")!.click());
+  const panel = { title: "Baseline", help: "Of it.", rows: [] };
+  await page({ config: { ...config, algorithm: { name: "mine", values: {}, schema: {}, panel } } });
   for (const { more } of features) if (more) note(more());
 
   expect(anonymous).toEqual([]);
@@ -74,6 +76,7 @@ it("of the page, whatever trains and wherever", async () => {
   expect(others).toMatchObject({
     ...Object.assign({}, ...features.map(({ names }) => names)),
     learning_rate: "learning_rate",
+    "tab-algorithm": "Baseline",
     "weight-near_ball": "Weight of near ball",
     "weight-near_ball-slider": "near ball, slider",
     "more-time": "+30 min",

@@ -1,5 +1,6 @@
 /** The gate panel: what the network proposes, what the gate expects of it, what came of it, and the gate's own settings. */
 
+import { buildOwnCurves } from "../../../panels/charts/own_curves";
 import type { Panel, PanelView } from "../../../panels/panel";
 import { h, setText } from "../../../ui/dom";
 import { GateLink } from "../link";
@@ -7,7 +8,6 @@ import { buildDials } from "./dials";
 import { buildJudgement } from "./judgement";
 import { buildMapChoice } from "./map_choice";
 import { buildOutcomes } from "./outcomes";
-import { buildTrend } from "./trend";
 import { nameOf } from "./words";
 
 export const panel: Panel = { applies: (session) => session.link(GateLink).on, parts: { tab: build } };
@@ -23,7 +23,7 @@ function build(view: PanelView): HTMLElement {
     buildJudgement(view),
     part("What came of it", "", buildOutcomes(view)),
     part("What it judges by", "A change acts on the match at once, and on training.", buildDials(view)),
-    part("How it goes", "", buildTrend(view)),
+    part("How it goes", "", buildOwnCurves(view)),
   );
 
   const follow = () => {
