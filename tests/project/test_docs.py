@@ -52,7 +52,7 @@ def test_the_pictures_of_the_readme_are_there():
 
 def test_the_figures_of_the_readme_are_those_of_their_page():
     text = (ROOT / "README.md").read_text()
-    table = text[text.index("| | here | the other |") :].split("\n\n")[0]
+    table = text[text.index("| | this package | other libraries |") :].split("\n\n")[0]
     figures = re.findall(r"\d[\d,.]*(?: million)?", "".join(re.findall(r"(?m)^\|[^|]*(\|.*)$", table)))
     page = (ROOT / "docs" / "explain" / "figures.md").read_text()
     assert len(figures) > 8 and [figure for figure in figures if figure.rstrip(",.") not in page] == []
