@@ -276,7 +276,7 @@ def algorithms_md() -> str:
         "Written by `make tables` from what each algorithm in dshq_widget/algorithms declares: change it there.",
         "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
         f"`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else {DEFAULT_ALGORITHM}. "
-        "Where an algorithm does not have something, the table has the sentence with which the command ends. What has "
+        "If an algorithm does not support something, the table shows the error message. What has "
         "run on a GPU so far is in [gpu.md](../howto/gpu.md), and which of PPO's details are in is in "
         "[ppo.md](../explain/ppo.md).",
         table(("", *(f"`{each.name}`" for each in known)), rows),

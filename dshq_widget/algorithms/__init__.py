@@ -86,8 +86,8 @@ def _checked(found: Any, name: str) -> Algorithm:
 
 BROUGHT: dict[str, str] = {
     "page": (
-        "engine=page trains in the page that shows the match, and here is none: use DrillWidget(engine='page') or "
-        "`dshq play DRILL --engine page`"
+        "engine=page trains in the page that shows the match, and there is no page here: use "
+        "DrillWidget(engine='page') or `dshq play DRILL --engine page`"
     ),
 }
 """Engines that whoever shows the match brings along (`Trainer(start=...)`), and what is said where nobody does."""

@@ -92,7 +92,7 @@ def read_roster(path: Path) -> list[Student]:
             key = cells[column].casefold()
             if key in seen:
                 raise GradesError(
-                    f"{path}, row {row}, column {column}: {cells[column]!r} stands in row {seen[key]} already; "
+                    f"{path}, row {row}, column {column}: {cells[column]!r} is already in row {seen[key]}; "
                     "every student needs one of their own"
                 )
         seen |= {cells["id"].casefold(): row, cells["email"].casefold(): row}

@@ -162,7 +162,7 @@ class Store:
         twice = [name for name, count in collections.Counter(names).items() if count > 1]
         if twice:
             raise LeagueError(
-                f"{', '.join(repr(name[:40]) for name in twice[:5])} stands there twice, and one name is one account: "
+                f"{', '.join(repr(name[:40]) for name in twice[:5])} is listed twice, and one name is one account: "
                 "tell them apart, by an initial or a number"
             )
         tokens = {name: secrets.token_hex(24) for name in names}  # none begins like a flag

@@ -36,7 +36,7 @@ ANSWERS = {
         "out": Entry("path", "The file of grades."),
         "students": Entry("0 or more", "Students of the roster."),
         "assignments": Entry("list", "Names of the assignments."),
-        "not_in_roster": Entry("list", "Who has scores, and is not in the roster."),
+        "not_in_roster": Entry("list", "Students with scores who are not in the roster."),
         "nothing_submitted": Entry("list", "Students of the roster without a score."),
     },
 }

@@ -115,7 +115,7 @@ def _train(verb: Parser) -> None:
         "start",
         nargs="?",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, gym:ID, or what to continue from: a .dshq file or "
+        help="a drill's name, a Python file with a Drill class, gym:ID, or a policy to continue from: a .dshq file or "
         "ball:bronze, ball:silver, ball:gold; not needed if --config names one",
     )
     _drill(verb)
@@ -207,21 +207,21 @@ def _sweep(verb: Parser) -> None:
         required=True,
         metavar="NAME=VALUES",
         help=(
-            "a setting that varies: a range LOW..HIGH or LOW..HIGH:log, or choices with commas (with | where values "
-            "have commas); once for each setting"
+            "a setting to vary: a range LOW..HIGH or LOW..HIGH:log, or choices separated by commas (by | if values "
+            "contain commas); repeat it for each setting"
         ),
     )
     verb.add_argument(
         "--fix", action="append", default=[], metavar="NAME=VALUE", help="a setting that every run has; may be repeated"
     )
     verb.add_argument("--seeds", type=int, default=3, help="seeds for each setting: 0, 1, ... (default 3)")
-    verb.add_argument("--trials", type=int, default=20, help="most settings to try (default 20)")
+    verb.add_argument("--trials", type=int, default=20, help="maximum number of settings to try (default 20)")
     verb.add_argument("--seconds", type=float, help="training time of each run in seconds")
     verb.add_argument("--agent-steps", type=whole, help="agent steps of each run, instead of --seconds")
     verb.add_argument("--updates", type=whole, help="updates of each run, instead of --seconds")
-    verb.add_argument("--metric", help="metric that judges a setting (default win_share; one side: evaluated_return)")
-    verb.add_argument("--algorithm", help="what trains (default: what the drill declares)")
-    verb.add_argument("--out", required=True, help="folder of the results; an earlier sweep in it is continued")
+    verb.add_argument("--metric", help="metric to compare settings by (default win_share; one side: evaluated_return)")
+    verb.add_argument("--algorithm", help="algorithm (default: the one that the drill declares)")
+    verb.add_argument("--out", required=True, help="folder for the results; continues an earlier sweep in it")
     verb.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -345,17 +345,17 @@ def _play(verb: Parser) -> None:
     verb.add_argument(
         "start",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, gym:ID, or whose policy plays: a .dshq file or "
+        help="a drill's name, a Python file with a Drill class, gym:ID, or a policy to play: a .dshq file or "
         "ball:bronze, ball:silver, ball:gold",
     )
     _drill(verb)
-    verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")
+    verb.add_argument("--algorithm", help="algorithm that Train uses (default: the file's, else the drill's)")
     _network(verb)
     verb.add_argument(
         "--engine",
         choices=("local", *algorithms.BROUGHT),
         default="local",
-        help="where Train trains: this machine or the page",
+        help="where training runs: on this machine, or in the page",
     )
     verb.add_argument("--port", type=int, default=0, help="the port to serve on (default: any that is free)")
     verb.add_argument("--no-browser", action="store_true", help="don't open a browser; print the URL")

@@ -162,7 +162,7 @@ def _simd() -> Check:
 def _machine_code() -> Check:
     """Whether the drills' first training on this machine has to compile them."""
     level, why = shipped.level(SOURCES)
-    value = f"the drills' {why} ({level})" if level else f"compiled here when first wanted: {why}"
+    value = f"the drills' {why} ({level})" if level else f"compiled here at first use: {why}"
     return True, value, ""
 
 

@@ -87,7 +87,7 @@ METRICS: dict[str, Metric] = {
     "processors": Metric(
         "MISC",
         "processors",
-        "Processors that the learner had in the last second; below half of one, others take too much.",
+        "Processors that the learner had in the last second; below 0.5, other programs use too much.",
     ),
     "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
 }

@@ -18,15 +18,15 @@ _CORE = {
     "score": Entry("GOALS-GOALS", "Goals of each side since then."),
     "playing": Entry("true or false", "Whether the match runs."),
     "fps": Entry("frames/s", "Frames drawn in the last second."),
-    "frame-ms": Entry("ms", "Within which 95 of the last 100 frames came after the one before."),
+    "frame-ms": Entry("ms", "95 of the last 100 frames came within this time after the previous one."),
     "win-rate": Entry("0 to 1", "`win_rate_ema`, against the drill's script."),
     "win-rate-random": Entry("0 to 1", "`win_rate_random`."),
     "return": Entry("reward", "`evaluated_return`, in drills of one side."),
     "agent-steps": Entry("agent steps", "`agent_steps`."),
     "renderer": Entry("webgpu or canvas2d", "What draws this view of the match."),
     "renderer-thread": Entry("worker or page", "Where."),
-    "renderer-reason": Entry("text", "Why not by WebGPU; empty where it is."),
+    "renderer-reason": Entry("text", "Why WebGPU is not used; empty if it is."),
     "search-ms": Entry("ms", "What the last decision by search took, with *16 futures*."),
-    "theme": Entry("light or dark", "The theme of what surrounds it."),
+    "theme": Entry("light or dark", "The theme of the surrounding page."),
 }
 PAGE_ATTRIBUTES = {**_CORE, **{name: entry for face in FACES for name, entry in face.attributes.items()}}

@@ -35,7 +35,7 @@ _PANELS = {
     "charts": "the learning curves",
     "log": "goals, new policies, changed settings, newest first",
     "mind": "what the policy thinks, and the value map",
-    "futures": "16 futures: search decides for the policy, and what it looks at",
+    "futures": "16 futures: search decides for the policy, and the moves that it weighs",
     "rewards": "reward weights, and what the last games would have earned with them",
     "hyper": "hyper-parameters, presets and Copy as Python",
     "algorithm": "what the algorithm declares: numbers and curves of its own, in a tab of its title",

@@ -114,8 +114,8 @@ class TrainConfig:
     separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network", network=True)
     """Whether policy and value have separate hidden layers, each as wide as `hidden_sizes`."""
     memory: int = setting(0, "int", "Memory", RESTART, "network", unit="units", lo=0, hi=512, network=True)
-    """Units of an LSTM layer behind the hidden layers, which remembers within an episode; 0 leaves it out. For drills
-    without a grid or pairs, which the processor then learns, and for Gymnasium environments.
+    """Units of an LSTM layer behind the hidden layers, a memory within an episode; 0: none. For Gymnasium environments,
+    and for drills without a grid or pairs, which then learn on the processor.
     """
     action_distribution: str = setting(
         "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")
@@ -126,8 +126,9 @@ class TrainConfig:
     action_deviation: str = setting(
         "state", "choice", "Action deviation", RESTART, "network", choices=("state", "free")
     )
-    """What the deviation of continuous actions in a Gymnasium environment depends on: the state, or nothing (one number
-    for each action, learned freely). Of a beta distribution it is the second parameter. Drills do not use it.
+    """What the deviation of continuous actions in a Gymnasium environment depends on: the state, or nothing (one
+    learned number for each action). For a beta distribution, this applies to the second parameter. Drills do not use
+    it.
     """
     action_repeat: int = setting(1, "int", "Action repeat", RESTART, "rollout", unit="steps", lo=1, hi=100)
     """Steps of a Gymnasium environment for which each action is taken; a decision then lasts as long. Of an Atari

@@ -11,7 +11,7 @@ import { fetchPolicy, sendPolicy } from "./kernel/policy_files";
 const UNDO_MS = 10_000;
 const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first
 const MOST_ROWS = 500; // that the kernel gets back of the curves, as many as it sends
-const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten.";
+const NOT_PACKED = "What was learned could not be saved for Undo, so nothing was forgotten.";
 /** The name of what Undo loads: no file that anybody saved has it. */
 export const BEFORE = "what was learned before";
 

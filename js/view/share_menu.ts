@@ -13,7 +13,7 @@ const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
 const PAGE = "Save web page: downloads one HTML file to send; whoever opens it plays and trains in a browser, without a kernel";
 const SAID_MS = 8_000; // that the word on what was saved stays
-const PAGE_TRAINS = "Needs a kernel that trains. Now this page trains by itself.";
+const PAGE_TRAINS = "Needs training in the kernel, but this page trains by itself now.";
 
 /**
  * The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. `score`

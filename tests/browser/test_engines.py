@@ -54,7 +54,7 @@ def test_without_vectors_a_page_plays_and_says_what_it_lacks(tmp_path: Path, exp
         widget = EngineWidget(engine)
         widget.plays()
         widget.press("train")
-        engine.until(f"{widget.root}.innerText.includes('no vectors (SIMD)')")
+        engine.until(f"{widget.root}.innerText.includes('has no SIMD')")
         widget.plays()
 
 

@@ -81,8 +81,8 @@ def test_a_roster_as_spreadsheets_save_it(tmp_path: Path, text: str):
         ("id,name,email\n", r"it has no student"),
         ("id,name,email\n\n,Ada,a@b\n", r"row 3, column id: it is empty"),
         ("id,name,email\nada,Ada,example.org\n", r"row 2, column email: wanted an address .*, got 'example.org'"),
-        ("id,name,email\nada,A,a@b\nADA,B,b@b\n", r"row 3, column id: 'ADA' stands in row 2 already"),
-        ("id,name,email\nada,A,a@b\nben,B,A@b\n", r"row 3, column email: 'A@b' stands in row 2 already"),
+        ("id,name,email\nada,A,a@b\nADA,B,b@b\n", r"row 3, column id: 'ADA' is already in row 2"),
+        ("id,name,email\nada,A,a@b\nben,B,A@b\n", r"row 3, column email: 'A@b' is already in row 2"),
         ("id,name,email\nada,Love, Ada,a@b\n", r"row 2: wanted 3 cells as in row 1, got 4; .* needs quotes"),
     ],
 )

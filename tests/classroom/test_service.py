@@ -369,7 +369,7 @@ def test_two_of_one_name_are_no_account(service: Service, store: Store):
     teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
     names = "Ada\nJos\u00e9\nBob\nJose\u0301\nAda"  # an accent in one character, and as one of its own
     status, _, text = teacher.fill_in("/teach/students", "/teach", names=names)
-    assert status == 422 and "&#x27;Ada&#x27;, &#x27;Jos\u00e9&#x27; stands there twice" in text
+    assert status == 422 and "&#x27;Ada&#x27;, &#x27;Jos\u00e9&#x27; is listed twice" in text
     assert store.names() == []
     for names in ("Jose\u0301", "Jos\u00e9"):
         assert teacher.fill_in("/teach/students", "/teach", names=names)[0] == 200

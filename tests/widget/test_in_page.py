@@ -250,7 +250,7 @@ def test_a_server_does_not_count_what_a_page_trains(make, monkeypatch):
 def test_where_it_cannot_train_is_a_sentence(make):
     with pytest.raises(ValueError, match="gate does not train in the page"):
         make("territory", engine="page")
-    with pytest.raises(ConfigError, match="here is none: use DrillWidget"):
+    with pytest.raises(ConfigError, match="there is no page here: use DrillWidget"):
         Trainer("bandit", engine="page")
 
 

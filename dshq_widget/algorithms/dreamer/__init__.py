@@ -111,7 +111,7 @@ LATENTS = "dreamer acts on what its world model makes of frames, not on a drill'
 CURVES = (
     Curve(
         "Surprise",
-        "How far a frame moves what the world model expected of it. Should fall.",
+        "How far a frame moves the world model's prediction. Should fall.",
         {"surprise": "nats"},
         colour=4,
         zero=True,

@@ -8,9 +8,7 @@ METRICS: dict[str, Metric] = {
     "loss_reward": Metric("TRAINER", "nats", "Cross entropy of the world model's reward.", False),
     "loss_continue": Metric("TRAINER", "nats", "Cross entropy of whether an episode continues.", False),
     "loss_critic": Metric("TRAINER", "nats", "Cross entropy of the critic against imagined returns.", False),
-    "surprise": Metric(
-        "TRAINER", "nats", "How far a frame moves what the world model expected of it (KL divergence).", False
-    ),
+    "surprise": Metric("TRAINER", "nats", "How far a frame moves the world model's prediction (KL divergence).", False),
     "posterior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent once its frame is seen."),
     "prior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent before its frame is seen."),
     "imagined_return": Metric("TRAINER", "reward", "Mean return that the actor earns in imagination."),

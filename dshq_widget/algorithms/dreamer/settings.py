@@ -36,11 +36,11 @@ class DreamerSettings(Section):
     """Games played at once; a multiple of 8, so that every row of the ring is aligned."""
     repeat: int = setting(1, "int", "Repeat", RESTART, "dreamer", unit="decisions", lo=1, hi=120)
     """Decisions of the drill for which an action is kept (PlaNet and Dreamer in the DeepMind Control Suite: 2; Atari
-    agents: 4 frames). A step of the model is so long.
+    agents: 4 frames). A step of the model lasts as long.
     """
     reward_scale: float = setting(1.0, "float", "Reward scale", RESTART, "dreamer", lo=1e-6, hi=1e6)
-    """Factor of the rewards that are learned from; what is shown and counted stays the drill's. The spread of returns
-    is not blown up below 1, so rewards that are much smaller hardly move the policy.
+    """Factor of the rewards in training; shown and counted rewards are not scaled. Returns whose spread is below 1 are
+    not scaled up, so rewards that are much smaller hardly move the policy.
     """
     ring: int = setting(65_536, "int", "Replay ring", RESTART, "dreamer", unit="frames", lo=64, hi=100_000_000)
     """Frames kept, over all games; 1,457 bytes each."""

@@ -54,8 +54,8 @@ class GateSettings(Section):
     territories: int = setting(16, "int", "Territories", RESTART, "gate", unit="games", lo=1, hi=4096)
     """Games that make a decision every 15 s; the source has one (measured: docs/LOG.md)."""
     network: str = setting("places", "choice", "Network", RESTART, "gate", choices=("places", "source"))
-    """Places: takes the places that it sees apart into column and row, and judges a chunk by where it lies to them.
-    Source: reads their numbers as they are (28, 32, 16 units).
+    """Places: splits each place that it sees into column and row, and judges a chunk by its position relative to them.
+    Source: reads the numbers of the places as they are (28, 32, 16 units).
     """
     loss: str = setting(
         "policy_gradient", "choice", "Loss", NEXT_UPDATE, "gate", choices=("policy_gradient", "target_shaping")
@@ -68,8 +68,9 @@ class GateSettings(Section):
     reward_head: bool = setting(False, "bool", "Reward head", RESTART, "gate")
     """Whether the network also predicts the expected reward of its state (shown as the value)."""
     action_rewards: bool = setting(False, "bool", "Action rewards", RESTART, "gate")
-    """Whether a network beside it predicts what each action is paid: to wait, to send an energy parasite, or a combat
-    one. They are charted; nothing learns from them, since as a baseline they gained nothing (measured: docs/LOG.md).
+    """Whether a second network predicts the reward of each action: to wait, to send an energy parasite, or a combat
+    one. The predictions are charted; nothing learns from them, since as a baseline they gained nothing (measured:
+    docs/LOG.md).
     """
     mode: str = setting(
         "gated", "choice", "Mode", NEXT_UPDATE, "gate", choices=("gated", "sent_only", "filter", "ungated")

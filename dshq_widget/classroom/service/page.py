@@ -28,7 +28,7 @@ RETRY_SECONDS = 30
 """After which a program may ask again where the database could not be used."""
 UNAVAILABLE = (
     "The league cannot use its database now, and nothing was changed: try again in a minute, and tell your instructor "
-    "if it stays so"
+    "if this continues"
 )
 """The cause is in the log: it may name hosts and files."""
 STRICT = (

@@ -60,7 +60,7 @@ class Dreamt(Message):
 
 DREAM = Face(
     "dream",
-    "what a world model sees, expects and imagines, and the person in its dream",
+    "what a world model sees, expects and imagines, and playing inside its dream",
     controls={
         "tab-dream": "Dream",
         "imagine-again": "Imagine again",

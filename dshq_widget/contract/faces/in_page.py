@@ -70,7 +70,7 @@ IN_PAGE = Face(
         "other-kept": "Show another",
         "discard-kept": "Discard it",
     },
-    attributes={"trainer-ready": Entry("true or false", "Whether the page has what it trains with.")},
+    attributes={"trainer-ready": Entry("true or false", "Whether the page has the code that it trains with.")},
     to_kernel=(FetchTrainer, LearnerOffered, FromLearner),
     to_page=(Trainer, LearnerWanted, ToLearner),
 )

@@ -19,7 +19,7 @@ import { ask, comparedEvery, FOLLOW_MS, laneCount, TrainerThread } from "./train
 
 const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
-const NOTHING_KEPT = "This browser keeps nothing of this run: it has no room left, or this is a private window. Save the policy before you close the page.";
+const NOTHING_KEPT = "This browser cannot store this run: it has no room left, or this is a private window. Save the policy before you close the page.";
 const ENDED = "The run ended before its file was written. Try again.";
 
 type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;

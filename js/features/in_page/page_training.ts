@@ -202,14 +202,14 @@ export class PageTraining implements Between {
     const [kept, ...others] = this.kept;
     if (this.lost && this.ready && !this.trainer) {
       this.offer = {
-        text: "The kernel is gone, and this page can continue by itself: it trains from the policy that plays now.",
+        text: "Kernel disconnected. This page can train by itself, from the policy that plays now.",
         actions: [
           { control: "train-in-page", act: () => this.takeOver() },
           { control: "keep-policy", act: () => this.saved() },
         ],
       };
     } else if (this.starving.now && this.ready && !this.trainer) {
-      const text = "Other work leaves the kernel little of the processors. This page can train by itself, likely faster.";
+      const text = "Other programs leave the kernel little processor time. This page can train by itself, probably faster.";
       this.offer = { text, actions: [{ control: "train-in-page", act: () => this.takeFromKernel() }] };
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });

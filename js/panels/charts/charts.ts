@@ -21,7 +21,7 @@ function build(view: PanelView): HTMLElement {
   const figures: Figure[] = [];
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
   const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());
-  const table = buildToggle("chart-table", "Table: the points as numbers, in the place of the curves", () => {
+  const table = buildToggle("chart-table", "Table: the points as numbers, instead of the curves", () => {
     for (const figure of figures) figure.asTable(pressed(table));
     png.disabled = pressed(table); // the curves behind it stand still
     png.title = png.disabled ? "Export PNG: needs the curves. Turn Table off first" : PNG;

@@ -82,7 +82,7 @@ function build(view: PanelView): HTMLElement {
 
 /** Why there is no network to ask. */
 function nobody({ live, model }: PanelView["session"]): string {
-  if (!live) return "A replay shows what was recorded. There is no network in it that could be asked.";
+  if (!live) return "A replay shows what was recorded. It contains no network.";
   return model.standalone ? "No network is playing." : "No network is playing yet. Press Train to see what it thinks.";
 }
 

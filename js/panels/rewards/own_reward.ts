@@ -47,10 +47,10 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
   const line = h("input", { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 300 });
   const code = h("pre", { class: "code", tabindex: 0 });
   const said = h("p", { class: "help", role: "status" });
-  const train = button("own-train", { title: "Train with it: training begins, or begins again from what was learned, and pays for this line, too" }, () =>
+  const train = button("own-train", { title: "Train with it: start training, or restart it, with this line as an additional reward" }, () =>
     pay(line.value.trim()),
   );
-  const remove = button("own-remove", { title: "Remove it: pay for the other rewards alone" }, () => pay(""));
+  const remove = button("own-remove", { title: "Remove it: train with the other rewards only" }, () => pay(""));
   const copy = button("copy-own-reward", { icon: "copy", title: "Copy: paste it into a cell and run it" }, () => {
     navigator.clipboard.writeText(code.textContent ?? "").then(
       () => setText(said, "Copied. Run it in a new cell."),
@@ -87,7 +87,7 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
   const tell = (problem: string) => {
     const text = line.value.trim();
     said.className = problem ? "problem" : "help";
-    setText(said, problem || (text === paid() ? `Training pays for it. Its weight is with the others.` : "It can be paid for."));
+    setText(said, problem || (text === paid() ? `This line is part of the reward. Its weight is with the others.` : "This line is valid."));
     setAttribute(line, "aria-invalid", problem ? "true" : null);
     train.disabled = Boolean(problem) || text === paid();
   };

@@ -50,8 +50,8 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     });
     return input;
   };
-  const repeat = number("action_repeat", 1, MOST_REPEAT, "Ticks for which a player keeps to a decision");
-  const interval = number("swap_interval_ms", SWAP_INTERVAL_MS_MIN, 600_000, "Milliseconds between two policies that take over, at least");
+  const repeat = number("action_repeat", 1, MOST_REPEAT, "Ticks for which a decision lasts");
+  const interval = number("swap_interval_ms", SWAP_INTERVAL_MS_MIN, 600_000, "Minimum time between two policy swaps, in milliseconds");
   const repeating = field("match-repeat", repeat);
   repeating.hidden = session.pictures; // how often an environment decides is a setting of its training
 

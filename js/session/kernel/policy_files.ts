@@ -4,7 +4,7 @@ import type { KernelToPage, PageToKernel } from "../../contract/protocol";
 import type { Events, SessionEvents } from "../events";
 
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
-const GONE = "The kernel is gone, and no file came. Try again once it is back, or where the page trains by itself.";
+const GONE = "Kernel disconnected, and no file arrived. Reconnect it and try again, or train in the page.";
 
 /** What carries files. */
 interface Ends {

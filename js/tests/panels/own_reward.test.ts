@@ -60,7 +60,7 @@ describe("a reward of one's own", () => {
     checked("s.bvx", "an answer that came late");
     expect(control("own-train").disabled).toBe(true);
     answer("");
-    expect([said(), line().getAttribute("aria-invalid"), control("own-train").disabled]).toEqual(["It can be paid for.", null, false]);
+    expect([said(), line().getAttribute("aria-invalid"), control("own-train").disabled]).toEqual(["This line is valid.", null, false]);
     control("own-train").click();
     await settle();
     expect(model.sentOf("PAY_FOR")).toEqual([{ type: "PAY_FOR", line: "s.bvx[i]" }]);
@@ -83,11 +83,11 @@ describe("a reward of one's own", () => {
     expect(root.querySelector('[data-control="weight-own_reward"]')).not.toBeNull();
     expect(control("own-remove").hidden).toBe(false);
     answer("");
-    expect([said(), control("own-train").disabled]).toEqual(["Training pays for it. Its weight is with the others.", true]);
+    expect([said(), control("own-train").disabled]).toEqual(["This line is part of the reward. Its weight is with the others.", true]);
     control("own-remove").click();
     expect(model.sentOf("PAY_FOR").at(-1)).toEqual({ type: "PAY_FOR", line: "" });
     model.set("drill", { spec, javascript: "return {}" });
     answer("");
-    expect([said(), control("own-train").disabled, control("own-remove").hidden]).toEqual(["It can be paid for.", false, true]);
+    expect([said(), control("own-train").disabled, control("own-remove").hidden]).toEqual(["This line is valid.", false, true]);
   });
 });

@@ -86,7 +86,7 @@ describe("forget everything", () => {
     await settle();
     expect(model.sentOf("RESET_TRAINER")).toEqual([]);
     expect(root.querySelector(".status .notice")!.textContent).toBe(
-      "What was learned could not be kept for Undo, so nothing was forgotten. ball-v40.dshq is larger than 64 MB.",
+      "What was learned could not be saved for Undo, so nothing was forgotten. ball-v40.dshq is larger than 64 MB.",
     );
     control("Forget everything").click();
     await settle();

@@ -9,6 +9,6 @@ const NOTHING: ModuleBytes = { drill: new ArrayBuffer(0), learner: new ArrayBuff
 test("a browser without WebAssembly SIMD is named as what it is, and not the module", async () => {
   await expect(Modules.load({} as DrillSpec, NOTHING)).rejects.toThrow("The drill's WebAssembly module in this page cannot be used");
   vi.spyOn(WebAssembly, "validate").mockReturnValue(false);
-  await expect(Modules.load({} as DrillSpec, NOTHING)).rejects.toThrow("no vectors (SIMD)");
+  await expect(Modules.load({} as DrillSpec, NOTHING)).rejects.toThrow("has no SIMD");
   vi.restoreAllMocks();
 });

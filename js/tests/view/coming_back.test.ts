@@ -112,7 +112,7 @@ it("a replay has no network to ask, and says so instead of asking for training",
   const said = () => root.querySelector(".mind > .sentence")!.textContent;
   expect(said()).toBe("No network is playing yet. Press Train to see what it thinks.");
   await beginReplay();
-  expect(said()).toBe("A replay shows what was recorded. There is no network in it that could be asked.");
+  expect(said()).toBe("A replay shows what was recorded. It contains no network.");
   root.querySelector<HTMLButtonElement>('[data-control="replay-leave"]')!.click();
   expect(said()).toBe("No network is playing yet. Press Train to see what it thinks.");
 });

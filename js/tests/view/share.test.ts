@@ -113,7 +113,7 @@ describe("the Share menu", () => {
     model.fire("comm:close");
     await settle();
     expect(save.hasAttribute("aria-busy")).toBe(false);
-    expect(root.querySelector(".share-menu .said")!.textContent).toContain("The kernel is gone");
+    expect(root.querySelector(".share-menu .said")!.textContent).toContain("Kernel disconnected");
     end();
   });
 

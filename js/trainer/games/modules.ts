@@ -15,7 +15,7 @@ const SIMD_PROBE = new Uint8Array([
   ...[10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11], // i32.const 0, i8x16.splat, i8x16.popcnt
 ]);
 const NO_SIMD =
-  "This browser's WebAssembly has no vectors (SIMD), which training in a page needs: Chrome 91, Firefox 89 and Safari 16.4 were the first with them. The match plays without.";
+  "This browser's WebAssembly has no SIMD, which training in a page needs: use Chrome 91, Firefox 89 or Safari 16.4, or newer. The match still plays.";
 
 export class Modules extends Kernels {
   /** i64 table indices of the drill's verbs, in the order of `CpuGame.verbs`; 0 is nobody's. */

@@ -53,7 +53,7 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
 
     panel = widget.tab("dream")
     widget.until(lambda: pictures(widget, "What came"), lambda shown: len(shown) >= 3, SLOW, "what came")
-    (seen,), (made,) = pictures(widget, "What it sees"), pictures(widget, "What it makes of it")
+    (seen,), (made,) = pictures(widget, "What it sees"), pictures(widget, "Its reconstruction")
     imagined = pictures(widget, "Imagined, step")
     assert len(set(imagined)) > 5 and len({seen, made, *imagined}) == 2 + len(set(imagined))
     widget.until(lambda: pictures(widget, "What it sees"), lambda now: now != [seen], SLOW, "another frame")

@@ -14,7 +14,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
   });
   const again = button("imagine-again", { title: "Imagine again: from where the match is now" }, () => dream.imagine());
   const says = h("p", { class: "help" });
-  const strip = h("ol", { class: "strip", "aria-label": "Imagined steps, and what came" }, ...cells.map(({ item }) => item));
+  const strip = h("ol", { class: "strip", "aria-label": "Imagined steps, and the actual frames" }, ...cells.map(({ item }) => item));
 
   const follow = () => {
     const { film } = dream;
@@ -35,6 +35,6 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
   for (const event of ["dream", "status"] as const) session.events.on(event, follow, signal);
   follow();
   const head = h("div", { class: "cluster" }, h("h3", {}, `The next ${IMAGINED_STEPS} steps of the model`), again);
-  const key = h("p", { class: "help" }, "Above what it imagines, below what came.");
+  const key = h("p", { class: "help" }, "Above: imagined frames. Below: the actual ones.");
   return h("section", { class: "part film" }, head, key, strip, says);
 }

@@ -16,13 +16,13 @@ export const panel: Panel = { applies: (session) => session.link(DreamLink).drea
 function build(view: PanelView): HTMLElement {
   const { session, shown, signal } = view;
   const link = session.link(DreamLink);
-  const [seen, made] = [buildPicture("What it sees"), buildPicture("What it makes of it")];
+  const [seen, made] = [buildPicture("What it sees"), buildPicture("Its reconstruction")];
   const none = h("p", { class: "sentence", role: "status" });
   const now = h(
     "div",
     { class: "now" },
     h("figure", {}, h("figcaption", {}, "What it sees"), seen.element),
-    h("figure", {}, h("figcaption", {}, "What it makes of it"), made.element),
+    h("figure", {}, h("figcaption", {}, "Its reconstruction"), made.element),
     buildSurprise(view),
   );
   const content = h("div", { class: "shown" }, now, buildFilm(view), buildInside(view));
@@ -32,7 +32,7 @@ function build(view: PanelView): HTMLElement {
     const { playing, now: moment } = link;
     const person = session.taken || session.show.mode === "human_vs_ai";
     none.hidden = playing && !person;
-    setText(none, person ? "A person plays: the model dreams again when the policy does." : "The policy has not played yet. Press Play.");
+    setText(none, person ? "A person plays. The model imagines again when the policy plays." : "The policy has not played yet. Press Play.");
     content.hidden = !playing;
     seen.show(moment?.seen ?? null);
     made.show(moment?.made ?? null);

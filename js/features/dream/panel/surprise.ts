@@ -30,7 +30,7 @@ export function buildSurprise({ session, signal }: PanelView): HTMLElement {
   };
   session.events.on("dream", follow, signal);
   follow();
-  const title = "How far a frame moves what the world model expected of it (KL divergence)";
+  const title = "How far a frame moves the world model's prediction (KL divergence)";
   return h("figure", { class: "surprise", title }, h("figcaption", {}, "Surprise ", last), around);
 }
 

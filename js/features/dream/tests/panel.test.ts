@@ -144,7 +144,7 @@ describe("the panel Dream", () => {
     expect(picture("What it sees").hasAttribute("data-empty")).toBe(true);
     await say({ type: "DECIDED", plan: 1, tick: 4, left: 1 });
     await soon(() => expect(picture("What it sees").hasAttribute("data-empty")).toBe(false));
-    expect(picture("What it makes of it").hasAttribute("data-empty")).toBe(false);
+    expect(picture("Its reconstruction").hasAttribute("data-empty")).toBe(false);
     expect(root.querySelector(".surprise figcaption")!.textContent).toBe("Surprise 2.00 nats");
     expect(root.querySelector(".surprise polyline")!.getAttribute("points")!.split(" ")).toHaveLength(2);
   });

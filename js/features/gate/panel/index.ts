@@ -21,8 +21,8 @@ function build(view: PanelView): HTMLElement {
     about,
     buildMapChoice(view),
     buildJudgement(view),
-    part("What came of it", "", buildOutcomes(view)),
-    part("What it judges by", "A change acts on the match at once, and on training.", buildDials(view)),
+    part("Outcomes", "", buildOutcomes(view)),
+    part("Weights and threshold", "Changes take effect immediately, in the match and in training.", buildDials(view)),
     part("How it goes", "", buildOwnCurves(view)),
   );
 

@@ -33,7 +33,7 @@ describe("a kernel that hardly gets on", () => {
     report(0.1, 4);
     expect(training.offer, "it may be over in a moment").toBeNull();
     report(0.1, 1);
-    expect(training.offer!.text).toContain("Other work leaves the kernel little");
+    expect(training.offer!.text).toContain("Other programs leave the kernel little");
     void training.offer!.actions[0]!.act();
     expect(model.sentOf("STOP_TRAINING")).toHaveLength(1);
     expect(training.offer).toBeNull();
