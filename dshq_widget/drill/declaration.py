@@ -36,27 +36,27 @@ class Drill:
                     libraries see
     rewards         reward rule -> weight: the rule's value is paid once per decision
     potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
-                    & Russell 1999, but the learner keeps phi of a final state, where they count it as 0)
-    baselines       rules that play: opponents, and the yardstick
+                    & Russell 1999, who count phi of a final state as 0; the learner here keeps it)
+    baselines       rules that play: opponents in training, and references in evaluation
     drag            Handle(name, x, y, vx, vy, index, kind): what a pointer may drag; kind "player" or "ball"
     cells           Cells(columns, rows, x0, y0, size, choice): cells that a person who plays may click or tap. The
                     clicked one is that choice's option from the next decision on; keys set the other choices
-    show_speed      the speed at which the page begins to show it, one of 0.25, 0.5, 1, 2, 4, 8, 16, 32: for slow games
+    show_speed      the initial speed of the match on the page, one of 0.25, 0.5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
-    shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
+    shades          paint -> 0 to 3: its shade in frames of four shades, if the default does not suit
     pointed         paints whose boxes look ahead, along their own angle: a frame of four shades gives them a nose,
-                    because 72 x 80 pixels show no eyes
-    legend          paint of the palette -> what it shows, where that is not plain to see
-    hint            a sentence or two on what to look at, for who sees the game for the first time
+                    because eyes cannot be seen in 72 x 80 pixels
+    legend          paint of the palette -> what it shows, where that is not obvious
+    hint            a sentence or two on what to look at, for people who are new to the game
     tags            texts; `tag` in `scene` writes their indices
     scene_max       one more, at least, than the shapes that `scene` draws
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
-    optimum         one side: what perfect play reaches: a mean return, or the name of a baseline that plays perfectly
+    optimum         one side: the result of perfect play: a mean return, or the name of a baseline that plays perfectly
                     (then decisions are compared). `dshq evaluate` says how close a policy comes
     front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
                     cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
     algorithm       what trains it unless the user chooses another: a name from algorithms/
-    training        settings of TrainConfig that suit this drill better; what a user gives goes before them
+    training        settings of TrainConfig that suit this drill better; a user's settings override them
     algorithm_settings  the same of an algorithm's own settings: {"mine": {"repeat": 4}}
     """
 

@@ -13,7 +13,7 @@ def make_vec(
     name: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, **options: Any
 ) -> DrillVectorEnv:
     """`num_envs` games of a drill; with `opponent="self"` both sides are rows. Episodes are matches by the rules with
-    unshaped rewards; `practice=True, shaping=True` is what the package's own learner trains on. Options:
+    unshaped rewards; `practice=True, shaping=True` is what the package's own learner trains with. Options:
     docs/howto/other-libraries.md.
     """
     return DrillVectorEnv(name, num_envs, opponent=opponent, **options)

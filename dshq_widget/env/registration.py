@@ -15,7 +15,7 @@ def environment_id(drill: str) -> str:
 
 
 def register_environments() -> None:
-    """Let Gymnasium find every drill of the package by its id, such as "dshq/Ball-v0". Twice is as good as once."""
+    """Let Gymnasium find every drill of the package by its id, such as "dshq/Ball-v0". Calling it again is harmless."""
     for name, drill in drills.items():
         if environment_id(name) not in registration.registry:
             registration.register(

@@ -16,9 +16,9 @@ from dshq_widget.policy.policy import Policy
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """Write a policy to a `.dshq` file without an optimiser's state, and return its absolute path; training continues
-    from it with fresh moments. `metadata["drill"]` says what it plays. Raises CheckpointError where that is no drill of
-    the package and `metadata["rules_hash"]` is not given either, or the network does not fit it, or the weights do not
-    fit the network.
+    from it with fresh moments. `metadata["drill"]` says what it plays. Raises CheckpointError if that is not a drill
+    of the package and `metadata["rules_hash"]` is missing, if the network does not fit the drill, or if the weights do
+    not fit the network.
     """
     known = {key: value for key, value in policy.metadata.items() if key in checkpoint.METADATA}
     environment: dict[str, Any] = {}

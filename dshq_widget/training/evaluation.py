@@ -37,7 +37,7 @@ def evaluate(
     search: str | None = None,
     network: str | Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
-    """Play the policy of a `.dshq` file, or one of the package ("ball:gold"), and count.
+    """Evaluate the policy of a `.dshq` file, or one of the package ("ball:gold").
 
     `drill` is what it plays, needed only if it was trained on a drill of your own. `against` is the opponent in a drill
     of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver"

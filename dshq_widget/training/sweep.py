@@ -54,20 +54,20 @@ def sweep(
     (`"spo.tau"`). Another name of a setting (`"lr"`) is that setting, also in the results. `hyper` are settings that
     every run has. Each of at most `trials` settings is trained once for each seed (0, 1, ... or those given), for
     `seconds` of training, `agent_steps` or `updates`. Runs follow one another, because one run uses every processor.
-    `metric`, by its flat name, judges a setting: its last value, averaged over the seeds; by default that of
+    Settings are compared by the last value of `metric` (a flat name), averaged over the seeds; by default
     `default_metric`.
 
     Where all combinations of choices are at most `trials`, each is tried. Otherwise Optuna's tree-structured Parzen
     estimator proposes the next setting from the results so far (Bergstra et al., 2011).
 
-    After each run `directory` has it: `runs/NNNN-seedS.json` (settings, seed, last metrics, learning curve) and
+    After each run `directory` contains `runs/NNNN-seedS.json` (settings, seed, last metrics, learning curve) and
     `runs.csv`. The same call with the same directory continues after the last finished run; more `trials` or seeds may
-    be asked for. A run that fails is kept with its error, and the sweep continues; the next call makes it again. Ctrl-C
-    ends it and is raised.
+    be asked for. A run that fails is kept with its error, and the sweep continues; the next call repeats it. Ctrl-C
+    ends the sweep and is raised.
 
     Raises ImportError if Optuna is not installed, ConfigError or ValueError for what cannot be tried (before anything
-    is trained), ValueError for a directory with another sweep or with a `runs.csv` of nobody's sweep, ClaimError for
-    one that another process is filling, OSError.
+    is trained), ValueError for a directory with another sweep or with a `runs.csv` that is not of a sweep, ClaimError
+    for one that another process is filling, OSError.
     """
     optuna = _optuna()
     budget = Budget(updates, agent_steps, seconds)

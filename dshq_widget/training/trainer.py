@@ -82,8 +82,8 @@ class Trainer(Keeping):
             self._run.state.adopt(opening.saved, atomic.absolute(opening.resume or ""))
 
     def claim(self) -> None:
-        """From now on `log_dir`, or the file `autosave`, is this trainer's alone, until it is closed; so does the first
-        start or load. Raises ClaimError while another run, of this process or another one, writes there.
+        """From now on `log_dir`, or the file `autosave`, is this trainer's alone, until it is closed; the first
+        start or load claims it too. Raises ClaimError while another run, of this process or another one, writes there.
         """
         with self._run.lock:
             self._run.claim()
@@ -173,8 +173,8 @@ class Trainer(Keeping):
         self._run.stop(seconds)
 
     def begin_again(self) -> None:
-        """Give training that runs what takes effect at the next start, at once. It continues from where it is: paused
-        if it is, until solved if that was asked for. Without training nothing happens.
+        """Apply at once the settings that take effect at the next start. Running training is restarted and continues:
+        paused if it is paused, until solved if that was requested. Without training nothing happens.
         """
         with self._run.lock:
             going = self._run.control.begin_again(self._run.files.autosave)

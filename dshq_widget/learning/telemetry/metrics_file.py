@@ -13,9 +13,9 @@ from dshq_widget.learning.telemetry.writers import CSV_NAME, flat_name
 
 def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:
     """The rows of a `metrics.csv`, or of the one in a folder (`log_dir`), oldest first, by flat name, and `time` in
-    seconds since 1970. What a row lacks is left out. Columns may have flat names or CATEGORY/name.
+    seconds since 1970. Values that a row lacks are left out. Columns may have flat names or CATEGORY/name.
 
-    Raises FileNotFoundError, or ValueError for a file that is no table of numbers.
+    Raises FileNotFoundError, or ValueError for a file that is not a table of numbers.
     """
     file = Path(os.path.expanduser(path))
     if file.is_dir():
