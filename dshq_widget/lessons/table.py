@@ -57,7 +57,7 @@ LESSONS: dict[str, Lesson] = {
             "replay",
             "play_and_poke",
             "Play and poke",
-            "A match is its seed and what was done in it: the same again gives the same, to the bit.",
+            "A match is its seed and its actions: the same seed and actions give the same match, to the bit.",
             ("transport", "mind", "log"),
         ),
         Lesson(
@@ -65,7 +65,7 @@ LESSONS: dict[str, Lesson] = {
             "bandit",
             "a_bandit",
             "A bandit",
-            "To discover what pays, you must sometimes try what may not pay; regret says what that costs.",
+            "To find the best action, you must sometimes try others; regret says what that costs.",
             WATCH,
         ),
         Lesson(
@@ -89,7 +89,7 @@ LESSONS: dict[str, Lesson] = {
             "policy-gradient",
             "the_policy_gradient",
             "The policy gradient",
-            "What you did and what it paid say in which direction to change; a baseline takes the luck out.",
+            "Actions and their rewards say in which direction to change; a baseline takes most of the luck out.",
             WATCH,
         ),
         Lesson(
@@ -145,7 +145,7 @@ LESSONS: dict[str, Lesson] = {
             "q-learning",
             "q_learning_then_dqn",
             "Q-learning, then DQN",
-            "The best that may follow is a target for anybody's games; a network needs old games and a fixed target.",
+            "The best next action is a target for any player's games; a network needs old games and a fixed target.",
             WATCH,
         ),
         Lesson(
@@ -153,7 +153,7 @@ LESSONS: dict[str, Lesson] = {
             "memory",
             "memory",
             "Memory",
-            "What is seen now may not say enough; a number that is handed on carries what was seen to where it counts.",
+            "One observation may not be enough; a memory carries what was seen to the decision that needs it.",
             WATCH,
         ),
         Lesson(
@@ -161,7 +161,7 @@ LESSONS: dict[str, Lesson] = {
             "continuous",
             "continuous_actions",
             "Continuous actions",
-            "A number as an action is drawn from a curve; learning sets where it aims and how far it scatters.",
+            "An action that is a number is drawn from a curve; learning sets its mean and how far it scatters.",
             WATCH,
         ),
         Lesson(
@@ -169,7 +169,7 @@ LESSONS: dict[str, Lesson] = {
             "search",
             "search",
             "Search",
-            "A state that can be copied can be played ahead: weigh what came of it, and give up the hopeless.",
+            "A state that can be copied can be played ahead: weigh the outcomes, and drop the hopeless ones.",
             ("transport", "futures", "mind", "headline", "status", "training"),
         ),
         Lesson(
@@ -177,7 +177,7 @@ LESSONS: dict[str, Lesson] = {
             "search-teacher",
             "search_as_a_teacher",
             "Search as a teacher",
-            "What search found can be learned: a policy that agrees with it plays as well, and needs no search.",
+            "A policy can learn what search found: then it plays as well, and needs no search.",
             ("transport", "futures", "mind", "headline", "status", "training"),
         ),
         Lesson(
@@ -185,7 +185,7 @@ LESSONS: dict[str, Lesson] = {
             "world-models",
             "world_models",
             "World models",
-            "What is watched can be learned and dreamt; a dream feeds on its own errors and knows only what was tried.",
+            "A model of a game can be learned by watching; its dreams add up errors and know only what was tried.",
             (*WATCH, "dream"),
         ),
         Lesson(
@@ -193,7 +193,7 @@ LESSONS: dict[str, Lesson] = {
             "gate",
             "the_gate",
             "The gate",
-            "A judge scores every proposal, and a score can train the policy also when nothing is done.",
+            "The gate scores every proposal, and the score can train the policy even when nothing is done.",
             (*WATCH, "gate"),
         ),
         Lesson(
@@ -217,7 +217,7 @@ LESSONS: dict[str, Lesson] = {
             "speed",
             "why_it_is_fast",
             "Why it is fast",
-            "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
+            "The order of numbers in memory decides the speed of a computation; a floor says how fast it could be.",
             ("transport", "training", "pace", "status", "headline"),
         ),
         Lesson(
@@ -225,7 +225,7 @@ LESSONS: dict[str, Lesson] = {
             "league",
             "run_a_class_league",
             "Run a class league",
-            "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
+            "A league table is fair when seeds are published, sides are swapped and everyone can check.",
             (
                 "transport",
                 "training",
