@@ -52,7 +52,9 @@ FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 12, 65536, 64, 4
-MOST_UPDATES = 10**15
+MOST_COUNT = 10**15
+"""Version, agent steps and updates of a file that a run continues from; a file says counts of `DIGITS` digits."""
+DIGITS = 18
 ACTIVATIONS = ("tanh", "relu")
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -146,9 +148,18 @@ def updates_of(saved: Checkpoint) -> int | None:
     if "train.updates" not in saved.state:  # the metrics of a file of version 0.1 may be older than the file
         return None
     found = saved.state["train.updates"]
-    if found.size != 1 or not 0 <= float(found.reshape(())) <= MOST_UPDATES:
+    if found.size != 1 or not 0 <= float(found.reshape(())) <= 10**DIGITS:
         raise CheckpointError("its number of updates is not a count")
     return int(found.reshape(()))
+
+
+def check_counts(saved: Checkpoint) -> None:
+    """Raises CheckpointError for counts that nobody can count on from: the file of such a run could not be saved."""
+    for what, count in (("version", saved.version), ("agent steps", saved.step), ("updates", updates_of(saved) or 0)):
+        if count > MOST_COUNT:
+            raise CheckpointError(
+                f"wanted a file of {what} up to {MOST_COUNT:,} to continue from, got {count:,}: no run has made so many"
+            )
 
 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
@@ -412,7 +423,7 @@ def _text(metadata: dict[str, str], key: str) -> str:
 
 def _count(metadata: dict[str, str], key: str) -> int:
     text = _text(metadata, key)
-    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+    if not re.fullmatch(rf"[0-9]{{1,{DIGITS}}}", text, re.ASCII):
         raise CheckpointError(f"its {key} is not a count")
     return int(text)
 

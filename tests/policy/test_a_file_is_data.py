@@ -199,6 +199,19 @@ def test_updates_that_are_no_count_are_refused(odd):
         checkpoint.encode(Checkpoint(**{**vars(saved), "state": {"train.updates": odd}}))
 
 
+@pytest.mark.parametrize("change", [{"version": 10**18 - 1}, {"step": 10**18 - 1}, {"updates": 10**18 - 1}], ids=str)
+def test_a_run_counts_on_from_no_file_whose_counts_would_not_fit_into_the_next(change):
+    """It trained, and could be saved nowhere: *the policy is lost*."""
+    more = dict(change)
+    more["state"] = {"train.updates": np.array(more.pop("updates", 0), np.int64)}
+    with Trainer("cartpole", hidden_sizes=(8,)) as trainer:
+        made = checkpoint.decode(trainer.policy_file())
+        saved = checkpoint.decode(checkpoint.encode(Checkpoint(**{**vars(made), **more})))
+        with pytest.raises(CheckpointError, match="up to 1,000,000,000,000,000 to continue from"):
+            trainer.load_checkpoint(saved, "bot.dshq")
+        trainer.load_checkpoint(Checkpoint(**{**vars(made), "version": checkpoint.MOST_COUNT}), "bot.dshq")
+
+
 def test_a_name_asks_for_no_row_that_fills_the_memory():
     """It comes from a file: with bins=1000 this row was made before anything looked at it, and took 20 GB."""
     with pytest.raises(GymError, match="216,000 numbers each, more than the 65,536"):

@@ -82,7 +82,7 @@ class RunState:
         """Raises CheckpointError, and changes nothing, unless `adopt` can continue from a file called `name`, of which
         only its network is left to be compared.
         """
-        checkpoint.updates_of(saved)
+        checkpoint.check_counts(saved)
         compatibility.check_weights(saved, name)
         try:
             saved_state.check(saved.state, saved.metrics, saved.weights.size, self._config.algorithm.tensors)
