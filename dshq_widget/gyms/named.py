@@ -12,6 +12,7 @@ import ast
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import gymnasium as gym
@@ -37,11 +38,12 @@ MOST_PIXELS = 64
 of 4,096 pixels a cell takes 17 GB before anything can look at it.
 """
 MOST_HELD = 1 << 22
-"""Numbers of an observation that a wrapper is put around, and of those that one keeps (assumed). What is larger may be
-made smaller by no wrapper: the next one may hold it whole, as `FlattenObservation` holds its bounds.
+"""Numbers of the observations that wrappers are put around, those of one name together, of what `ResizeObservation`
+makes, and of those that one wrapper keeps (assumed). What is larger may be made smaller by no wrapper: the next one may
+hold it whole, as `FlattenObservation` holds its bounds.
 """
 MOST_WRAPPERS = 8
-"""Wrappers of one name (assumed): each may keep `MOST_HELD` numbers."""
+"""Wrappers of one name (assumed)."""
 MULTIPLYING = {"DelayObservation": MOST_HELD, "DiscretizeObservation": MOST_NUMBERS}
 """Wrappers whose memory is the size of an observation times the largest whole number that they are given, and how much
 of it they may take: what the second one gives is as wide as that at least.
@@ -128,13 +130,32 @@ def _check_room(env: gym.Env, name: str, options: Mapping[str, Any], said: str) 
     times, most = 1, MOST_HELD
     if name in MULTIPLYING:
         times, most = max(_sizes(options), default=1), MULTIPLYING[name]
-    if numbers * times > most:
+    many, together = f"{numbers:,} numbers" + (f", {times:,} times" if times > 1 else ""), _held(env)
+    if numbers * times <= most:
+        many, most, together = "", MOST_HELD, together + _resized(env, name, options)
+    if many or together > most:
         env.close()
-        many = f"{numbers:,} numbers" + (f", {times:,} times" if times > 1 else "")
         raise GymError(
-            f"{said}wanted observations of {most:,} numbers at most, got {many}, since a name may come from a file: "
-            "make them fewer before, or put the wrapper around your environment in the module that registers it"
+            f"{said}wanted observations of {most:,} numbers at most, got {many or f'{together:,} numbers together'}, "
+            "since a name may come from a file: make them fewer before, or put the wrapper around your environment in "
+            "the module that registers it"
         )
+
+
+def _held(env: gym.Env) -> int:
+    """Numbers of all observations that this environment and the wrappers in it have spaces of."""
+    spaces = {id(env.observation_space): env.observation_space}
+    while isinstance(env, gym.Wrapper):
+        env = env.env
+        spaces[id(env.observation_space)] = env.observation_space
+    return sum(flat_size(part) or 0 for space in spaces.values() for _, part in parts(space))
+
+
+def _resized(env: gym.Env, name: str, options: Mapping[str, Any]) -> int:
+    """Numbers of what this wrapper makes, where that is a picture of any size."""
+    if name != "ResizeObservation":
+        return 0
+    return prod(_sizes(options.get("shape"))) * prod((env.observation_space.shape or ())[2:])
 
 
 def _sizes(value: Any) -> Iterator[int]:

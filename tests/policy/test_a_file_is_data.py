@@ -256,6 +256,13 @@ def test_a_name_asks_for_no_actions_that_fill_the_memory():
         del gym.registry["Arm-v0"]
 
 
+class Screen(gym.Env):
+    """As large as Atari's."""
+
+    observation_space = gym.spaces.Box(0, 255, (210, 160, 3), np.uint8)
+    action_space = gym.spaces.Discrete(2)
+
+
 class Strip(gym.Env):
     """A picture that is small, since it is low, and as wide as its name says."""
 
@@ -287,6 +294,26 @@ def test_no_network_is_made_before_it_is_known_to_be_the_files(tmp_path, monkeyp
     with pytest.raises(CheckpointError, match="choose a file for this drill and network"):
         Trainer(name, resume=path)
     assert made == []
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        ("ResizeObservation(shape=(4096,4096))", "50,432,448"),
+        ("ResizeObservation(shape=(1000,1000))" + "+NormalizeObservation" * 7, "6,100,800"),
+    ],
+)
+def test_nor_for_one_that_is_made_large_or_is_kept_by_each_wrapper(names, numbers):
+    """The first took 650 MB and 18 s, eight wrappers around a picture that one may have 1.4 GB and 46 s."""
+    pytest.importorskip("cv2")
+    gym.register("Screen-v0", lambda: Screen(), max_episode_steps=10)
+    try:
+        with pytest.raises(GymError, match=f"at most, got {numbers} numbers together"):
+            described(f"gym:Screen-v0+{names}")
+        env = named.wrapped(gym.make("Screen-v0"), ["ResizeObservation(shape=(1000,1000))", "GrayscaleObservation"], "")
+        assert env.observation_space.shape == (1000, 1000)
+    finally:
+        del gym.registry["Screen-v0"]
 
 
 @pytest.mark.parametrize("text", ["Cells(tile_size=65)", "Cells(tile_size=-4096)", "Cells(agent_view_size=801)"])
