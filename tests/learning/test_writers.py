@@ -102,14 +102,31 @@ def test_a_reward_of_ones_own_begins_another_table_and_the_one_so_far_is_kept(tm
     assert len(first) == 1 and [row["reward_own_reward"] for row in second] == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("there", ["a link to nothing", "a link to a file", "a pipe"])
+def test_a_table_is_written_through_no_link_and_into_no_pipe(tmp_path, there):
+    """In a folder of somebody else's they led out of it, and kept the learner waiting for good."""
+    folder, outside = tmp_path / "logs", tmp_path / "outside.txt"
+    folder.mkdir()
+    if there == "a pipe":
+        os.mkfifo(folder / "metrics.csv")
+    else:
+        (folder / "metrics.csv").symlink_to(outside)
+        if there == "a link to a file":
+            outside.touch()
+    logs = Logs(str(folder), SPEC)
+    assert "cannot write metrics to files" in logs.write({"agent_steps": 1})
+    logs.close()
+    assert not outside.exists() or not outside.read_bytes()
+
+
 @pytest.mark.parametrize("left", [0, 7, 100_000])
 def test_a_full_disk_is_said_once_and_the_table_goes_on_once_there_is_room(tmp_path, monkeypatch, left):
     """It is full before the header, within it, or within the first row."""
     monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
     opened: list[Filling] = []
 
-    def filling(path, mode):
-        opened.append(Filling(path, mode))
+    def filling(path, mode, opener):
+        opened.append(Filling(path, mode, opener=opener))
         opened[-1].left = left
         return opened[-1]
 
