@@ -10,9 +10,12 @@ import torch
 from numpy.typing import NDArray
 
 from dshq_widget.learning.saved.compressed import compress, decompress
+from dshq_widget.learning.saved.saved_state import MOST
 from dshq_widget.pixels.ring import FIELDS, UNKNOWN, ReplayRing
 
 PREFIX = "train.dreamer.ring."
+LARGEST = float(np.finfo(np.float32).max)
+"""Reward; no infinity."""
 
 
 def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
@@ -31,25 +34,40 @@ def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:
     }
 
 
-def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing) -> bool:
+def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing, n_actions: int) -> bool:
     """Fill the ring with what `packed` returned; False, and nothing changes, where its shape is another one. Raises
-    ValueError for frames that are not as many as the file says. A memory that the file does not have, or has in another
-    shape, is unknown.
+    ValueError, and changes nothing, for frames that are not as many as the file says, and for what no game of so many
+    actions gives. A memory that the file does not have, or has in another shape, is unknown.
     """
     total, capacity, games = (int(n) for n in state[PREFIX + "shape"])
     if (capacity, games) != (ring.capacity, ring.num_envs):
         return False
+    if not 0 <= total <= MOST:
+        raise ValueError(f"the file's replay ring cannot have been given {total:,} steps")
     slots = min(total, capacity)
     frames = decompress(state[PREFIX + "obs"], slots * ring.obs[0].numel())
     if frames is None:
         raise ValueError(f"the file's replay ring has other frames than the {slots * games:,} that it names")
+    rows = {name: _row(state, name, (slots, games), dtype, n_actions) for name, dtype in FIELDS.items()}
     ring.obs[:slots].copy_(torch.from_numpy(np.frombuffer(frames, np.uint8).copy()).view(ring.obs[:slots].shape))
-    for name, dtype in FIELDS.items():
-        ring.rows[name][:slots].copy_(torch.from_numpy(np.array(state[PREFIX + name])).to(dtype))
+    for name, row in rows.items():
+        ring.rows[name][:slots].copy_(row)
     if ring.remembered:
         _remember(state, ring, slots)
     ring.holds(total)
     return True
+
+
+def _row(
+    state: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, int], dtype: torch.dtype, n_actions: int
+) -> torch.Tensor:
+    """A field as the ring has it. Raises ValueError: an action is an index, and a number that is none never leaves."""
+    found = state.get(PREFIX + name)
+    limits = {"action": (0, n_actions - 1), "is_first": (0, 1), "continues": (0, 1)}
+    lowest, highest = limits.get(name, (-LARGEST, LARGEST))
+    if found is None or found.shape != shape or not ((found >= lowest) & (found <= highest)).all():
+        raise ValueError(f"the file's replay ring has a field {name!r} that no game gives")
+    return torch.from_numpy(found.copy()).to(dtype)
 
 
 def _remember(state: Mapping[str, NDArray[Any]], ring: ReplayRing, slots: int) -> None:

@@ -19,6 +19,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning import seeds
 from dshq_widget.learning.parts import Experience, SimpleSource
 from dshq_widget.learning.saved import fingerprint
+from dshq_widget.learning.saved.saved_state import MOST
 from dshq_widget.learning.telemetry.report import merge
 
 MEMORY, SAMPLING, COUNTS = "train.dreamer.player.", "train.dreamer.sampling", "train.dreamer.counts"
@@ -116,10 +117,14 @@ class DreamerGames(SimpleSource):
         if said := fingerprint.difference(fingerprint.unpacked(state), actor.games.made_with()):
             self._begin_anew(said)
             return
-        if not (replay_file.unpack(state, actor.ring) and actor.restore(state)):
+        if not (replay_file.unpack(state, actor.ring, actor.games.n_actions) and actor.restore(state)):
             self._begin_anew("the replay ring has another shape than the file's: it begins empty")
             return
         self.player.restore(from_arrays(MEMORY, state))
         continue_chance(self.chance, torch.from_numpy(state[SAMPLING].copy()))
-        self.due, replayed, played, decisions = state[COUNTS].tolist()
+        settings = self.settings
+        most_due = (
+            settings.batch * settings.sequence + settings.ratio * settings.games
+        )  # with more it only plays or learns
+        self.due, replayed, played, decisions = np.clip(state[COUNTS], 0, (most_due, MOST, MOST, MOST)).tolist()
         self.replayed, self.played, self._decisions = int(replayed), int(played), int(decisions)

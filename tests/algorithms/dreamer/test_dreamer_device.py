@@ -114,7 +114,7 @@ class TestGames:
         play(whole, 50, 1), play(first, 50, 1)
         for before, after, seed in ((first, second, 2), (second, third, 3)):
             state = before.state() | replay_file.packed(before.ring)
-            assert replay_file.unpack(state, after.ring) and after.restore(state)
+            assert replay_file.unpack(state, after.ring, after.games.n_actions) and after.restore(state)
             assert after.commits.committed_t == before.commits.committed_t
             play(after, 50, seed), play(whole, 50, seed)
         same_rows(third.ring, whole.ring)

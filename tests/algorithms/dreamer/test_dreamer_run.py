@@ -150,13 +150,32 @@ class TestFiles:
         for row in ring.rows.values():
             row.random_(0, 2)
         state, other = replay_file.packed(ring), ReplayRing(16, 8)
-        assert replay_file.unpack(state, other) and other.total == 21 and (other.obs == ring.obs).all()
+        assert replay_file.unpack(state, other, 2) and other.total == 21 and (other.obs == ring.obs).all()
         assert all((row == other.rows[name]).all() for name, row in ring.rows.items())
-        assert not replay_file.unpack(state, ReplayRing(17, 8))
+        assert not replay_file.unpack(state, ReplayRing(17, 8), 2)
         assert not [name for name in state if name.endswith((".h", ".z"))]
         broken = state | {"train.dreamer.ring.shape": np.array([9, 16, 8])}
         with pytest.raises(ValueError, match="other frames than the 72 that it names"):
-            replay_file.unpack(broken, other)
+            replay_file.unpack(broken, other, 2)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("action", 2), ("action", -1), ("reward", np.nan), ("continues", 9), ("is_first", 2), ("episode_id", None)],
+    )
+    def test_a_ring_that_no_game_gives_is_refused_and_changes_nothing(self, name, value):
+        """An action is an index: learning from it ended the learner at each start. Reward that is none stays."""
+        ring, other = ReplayRing(16, 8), ReplayRing(16, 8)
+        ring.obs.random_()
+        ring.total = 12
+        state = replay_file.packed(ring)
+        key = replay_file.PREFIX + name
+        state[key] = state[key][:3] if value is None else np.full((12, 8), value, type(value))
+        with pytest.raises(ValueError, match=f"field '{name}' that no game gives"):
+            replay_file.unpack(state, other, 2)
+        for total in (-3, 2**62):
+            with pytest.raises(ValueError, match="cannot have been given"):
+                replay_file.unpack(state | {replay_file.PREFIX + "shape": np.array([total, 16, 8])}, other, 2)
+        assert other.total == 0 and not other.obs.any()
 
     def test_a_memory_comes_back_whole_or_is_unknown(self):
         ring = ReplayRing(16, 8, memory=(4, 2))
@@ -166,13 +185,13 @@ class TestFiles:
         state = replay_file.packed(ring)
         assert {state[replay_file.PREFIX + name].dtype for name in "hz"} == {np.dtype(np.uint8)}
         other = ReplayRing(16, 8, memory=(4, 2))
-        assert replay_file.unpack(state, other)
+        assert replay_file.unpack(state, other, 2)
         assert all((row[:12] == other.remembered[name][:12]).all() for name, row in ring.remembered.items())
         for without in (ReplayRing(16, 8), ReplayRing(16, 8, memory=(4, 3))):
             without.total = 12
-            assert replay_file.unpack(replay_file.packed(without), other), "the frames are there all the same"
+            assert replay_file.unpack(replay_file.packed(without), other, 2), "the frames are there all the same"
             assert (other.remembered["z"] == UNKNOWN).all()
-        assert replay_file.unpack(state, ReplayRing(16, 8))
+        assert replay_file.unpack(state, ReplayRing(16, 8), 2)
 
 
 @pytest.mark.parametrize(
