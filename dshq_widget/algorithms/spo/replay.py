@@ -14,9 +14,12 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.learning.saved.compressed import compress, decompress
+from dshq_widget.learning.saved.saved_state import MOST
 from dshq_widget.policy.checkpoint import CheckpointError
 
 PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")
+LARGEST = float(np.finfo(np.float32).max)
+"""Of what games show and pay; no infinity."""
 
 
 class Replay:
@@ -142,8 +145,10 @@ class Replay:
         except (LookupError, TypeError, ValueError, zlib.error) as error:
             raise CheckpointError(f"its replay cannot be read ({error}); load only its weights instead") from error
         limits = {"action": (0, self._actions - 1), "final_at": (-1, len(self.finals) - 1)}
+        limits |= dict.fromkeys(("over", "terminated", "weight"), (0, 1))
+        limits |= dict.fromkeys(("obs", "reward", "total", "finals"), (-LARGEST, LARGEST))  # NaN is in no limits
         within = all(lo <= found[name].min() and found[name].max() <= hi for name, (lo, hi) in limits.items())
-        if not within or min(decisions, lates) < 0:
+        if not within or not 0 <= decisions <= MOST or not 0 <= lates <= MOST:
             raise CheckpointError("its replay holds what no game gives; load only its weights instead")
         for name, part in found.items():
             getattr(self, name)[:] = part

@@ -33,6 +33,14 @@ FEW = SpoSettings(
 )
 
 
+FORGED = (
+    *(("action", -1), ("action", 1 << 20), ("final_at", -2), ("over", 2), ("terminated", np.nan)),
+    *((name, np.nan) for name in ("obs", "reward", "total", "weight", "finals")),
+    *((name, np.inf) for name in ("obs", "reward", "total", "weight")),
+)
+"""Of which array, and what stands in it."""
+
+
 def unplayed(drill="cartpole", settings=FEW, decisions=30, seed=0, warn=print, **hyper):
     """Games, a learner and their settings."""
     compiled_drill = compiled(drill)
@@ -125,14 +133,14 @@ class TestReplay:
         assert all(np.array_equal(one, state[name]) for name, one in other.state().items())
         smaller = Replay(games.drill.spec, 2, FEW.replay_buffer_size // 2, FEW.num_particles, 8)
         assert not smaller.restore(state) and len(smaller) == 0
-        for name, value in (("action", -1), ("action", 1 << 20), ("final_at", len(replay.finals)), ("final_at", -2)):
+        for name, value in (*FORGED, ("final_at", len(replay.finals))):
             forged = getattr(replay, name).copy()
-            forged.flat[-1] = value  # an index of machine code
+            forged.flat[-1] = value  # an index of machine code, or what no step learns from again
             with pytest.raises(CheckpointError, match="holds what no game gives"):
                 other.restore({**state, f"train.replay.{name}": compress(forged)})
         no_zlib = {"train.replay.obs": np.zeros(9, np.uint8)}
-        counts = {"train.replay.counts": np.array([-1, 0])}
-        for broken, said in ((no_zlib, "cannot be read"), (counts, "no game")):
+        counts = [{"train.replay.counts": np.array(odd)} for odd in ([-1, 0], [1 << 62, 0], [1, 1 << 62])]
+        for broken, said in ((no_zlib, "cannot be read"), *((odd, "no game") for odd in counts)):
             with pytest.raises(CheckpointError, match=said):
                 other.restore({**state, **broken})
         assert all(np.array_equal(one, state[name]) for name, one in other.state().items()), "and nothing is changed"
