@@ -273,8 +273,9 @@ def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
             again.restore({**state, "train.league.notes": told})
         assert again.snapshots == []
 
-    for count in (float("inf"), 10**400, -1, "3", None):
+    for count in (float("inf"), 10**400, 1 << 62, -1, "3", None):
         refused(rounds=count)
+        refused(last_step=count)
     wrong = {"version": 1e300, "win_rate": NAN, "share": "1", "hyper": [], "number": -1, "no such": 1}
     for key, value in wrong.items():
         refused(snapshots=[{**first, key: value}, *others])

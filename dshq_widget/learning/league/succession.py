@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dshq_widget.learning.league.fall_test import PAIRS, FallTest, Score, fallen
+from dshq_widget.policy.checkpoint import MOST_COUNT
 
 CROWNING, TESTING = 32, 64
 """First series of matches of a crowning and of the tests, which take two for each batch."""
@@ -158,7 +159,7 @@ def _champion(weights: np.ndarray, note: dict[str, Any]) -> Champion:
 
 
 def as_count(value: Any) -> int:
-    """A count of a file's notes; raises ValueError for anything else."""
-    if type(value) is not int or value < 0:
+    """A count of a file's notes; raises ValueError for anything else, and for what no run counts to."""
+    if type(value) is not int or not 0 <= value <= MOST_COUNT:
         raise ValueError(f"wanted a count, got {value!r:.40}")
     return value
