@@ -85,6 +85,8 @@ MOST_BYTES = 1 << 16
 """Of a run file: numbers of many digits and nested lists take the square of their length (assumed)."""
 MOST_KEYS = 1024
 """Settings of one section, those that YAML merges into it included (assumed): many times those that there are."""
+DEEPEST = 16
+"""Brackets inside brackets (assumed). Each makes all that follow dearer to read: 6 kB of them took 6 s."""
 MERGE = "tag:yaml.org,2002:merge"
 """What YAML calls the key `<<`."""
 
@@ -185,6 +187,14 @@ def _load(file: Path) -> dict[Any, Any]:
                         raise ConfigError(f"{key.value:.60} is given twice in {str(file)!r}, line {line}: remove one")
                     names.add(name)
             return super().construct_mapping(node, deep)
+
+        def fetch_flow_collection_start(self, kind: Any) -> None:
+            if self.flow_level >= DEEPEST:
+                raise ConfigError(
+                    f"{str(file)!r}, line {self.line + 1}: more than {DEEPEST} brackets inside one another: no setting "
+                    "has such a value"
+                )
+            super().fetch_flow_collection_start(kind)
 
         def flatten_mapping(self, node: Any) -> None:
             """Each merge of a list may hold ten times the one before: 600 bytes, and gigabytes in some releases."""

@@ -104,6 +104,8 @@ def test_a_drill_on_another_drive_is_named_in_full(tmp_path, monkeypatch):
         ("run: {num-updates: 0}", "run.updates must be a whole number from 1 to"),
         ("format: yes", "got True in"),
         ("format: yes", "leave the line out"),
+        ("a:\n  " + "[" * 3000, "line 2: more than 16 brackets inside one another"),
+        ("a: {? [" * 1000, "line 1: more than 16 brackets inside one another"),
         ("a: &a {x: 1}\nb: {<<: [*a, *a]}", "line 2: merge one mapping with <<, not several"),
         ("a: &a {x: 1}\nb: &b {<<: *a, <<: *a}\n<<: *b", "line 2: merge one mapping with <<, not several"),
         ("a: {" + ", ".join(f"k{n}: 1" for n in range(1025)) + "}", "1,025 settings in one section, more than 1,024"),
