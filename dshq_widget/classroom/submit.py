@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.contract.setting import printable
 from dshq_widget.policy import checkpoint
 
 SECONDS = 60.0
-MOST_BYTES, MOST_LETTERS = 1 << 16, 1000
-"""Of an answer, and of what is shown of it."""
+MOST_BYTES = 1 << 16
+"""Of an answer."""
 
 
 def is_open(to: str) -> bool:
@@ -47,13 +48,13 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
             found = json.loads(answer.read(MOST_BYTES))
         if not isinstance(found, dict) or not {"submission", "round", "title", "digest"} <= set(found):
             raise ValueError("the answer is not one of a league")
-        return {key: _printable(value) if isinstance(value, str) else value for key, value in found.items()}
+        return {key: printable(value) if isinstance(value, str) else value for key, value in found.items()}
     except urllib.error.HTTPError as error:
         with error:  # the rest of it is not read
             raise LeagueError(f"the league rejected it: {_reason(error)}") from error
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        said = _printable(getattr(reason, "strerror", None) or reason)
+        said = printable(getattr(reason, "strerror", None) or reason)
         raise LeagueError(f"no answer from {to!r}: {said}") from error
 
 
@@ -72,11 +73,6 @@ def bare(saved: checkpoint.Checkpoint) -> bytes:
 def _reason(error: urllib.error.HTTPError) -> str:
     """The league's message, or the proxy's."""
     try:
-        return _printable(json.loads(error.read(MOST_BYTES))["error"])
+        return printable(json.loads(error.read(MOST_BYTES))["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return _printable(f"{error.code} {error.reason}")
-
-
-def _printable(text: Any) -> str:
-    """What somebody else's server says, for a terminal: a short line without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:MOST_LETTERS])
+        return printable(f"{error.code} {error.reason}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
@@ -13,11 +12,14 @@ from dshq_widget.classroom.rounds import GAMES, digest, drill_of, play_block, re
 from dshq_widget.contract.finite import unusable
 from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.env.replay import replay, state_hash
+from dshq_widget.files import reading
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import opponent
 
 FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks": int, "sha256": str, "league": dict}
 
+MOST_BYTES = 64 << 20
+"""Of a replay: a game of a drill has a hundredth of it."""
 NAME = r"[\w:.+-]{1,100}"
 """A digest, or the name of a policy such as "ball:gold"."""
 
@@ -25,7 +27,7 @@ NAME = r"[\w:.+-]{1,100}"
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a replay published by the league; raises LeagueError if the file is not one."""
     try:
-        found = {"format": REPLAY_FORMAT, **json.loads(Path(path).read_text(encoding="utf-8"))}
+        found = {"format": REPLAY_FORMAT, **json.loads(reading.content_of(path, MOST_BYTES))}
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, flag_of
+
+if TYPE_CHECKING:
+    from dshq_widget.training.sweep_results import SweepResult
 
 PICTURE_NAME = "curves.png"
 BUDGETS = ("seconds", "agent_steps", "updates")
@@ -59,7 +64,7 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         return None, end.status
     best = result.best
     try:
-        result.plot().savefig(picture, dpi=120)
+        _draw(result, picture)
         drawn = f"{picture} has the curves"
     except ImportError as error:
         drawn = f"no curves were drawn: {error}"
@@ -74,6 +79,18 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
         "best": {"settings": best.settings, "mean": best.mean, "ci95": best.ci95, "values": best.values},
     }
     return found, 0
+
+
+def _draw(result: SweepResult, picture: Path) -> None:
+    """The curves. Matplotlib would read `matplotlibrc` of the working folder, which may be somebody else's: it names a
+    module to draw with, and has texts typeset by TeX. Raises ImportError.
+    """
+    with contextlib.suppress(ImportError):  # `plot` says what is missing
+        import matplotlib
+
+        matplotlib.use("agg")
+        matplotlib.rcdefaults()
+    result.plot().savefig(picture, dpi=120)
 
 
 def _fixed(text: str) -> tuple[str, str]:

@@ -114,6 +114,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def printable(text: object, most: int = 1000) -> str:
+    """A text of somebody else's as a terminal may show it: one line of at most so many letters, none of which drives
+    it.
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in str(text)[:most])
+
+
 def _range(spec: Mapping[str, Any]) -> str:
     lo, hi = spec.get("min"), spec.get("max")
     unit = f" {spec['unit']}" if spec.get("unit") else ""

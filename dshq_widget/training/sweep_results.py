@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import math
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.finite import MOST_WHOLE
+from dshq_widget.contract.setting import printable
 from dshq_widget.contract.statistics import Z95
-from dshq_widget.files import atomic
+from dshq_widget.files import atomic, reading
 
 PLAN_NAME, RUNS_FOLDER, TABLE_NAME = "sweep.json", "runs", "runs.csv"
 TABLE_BEGINS = b"setting,seed,"
@@ -23,6 +27,10 @@ TABLE_BEGINS = b"setting,seed,"
 STUDENT_95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
 """Two-sided 95 % quantiles of Student's t for 1 to 9 degrees of freedom."""
 CURVE_POINTS = 200
+NAME = r"[\w.]{1,100}"
+"""Of a setting or a metric."""
+MOST_BYTES = 64 << 20
+"""Of a file of a sweep: more than a curve of days has."""
 
 
 def t95(degrees: int) -> float:
@@ -60,6 +68,22 @@ class SweepRun:
     metrics: dict[str, float | int]
     curve: dict[str, list[float]]
 
+    @property
+    def is_one(self) -> bool:
+        """Whether everything is of the type that a sweep writes: it comes from a file."""
+        names = [*self.settings, *self.metrics, *self.curve]
+        plain = all(isinstance(value, (bool, int, float, str, list)) for value in self.settings.values())
+        numbers = [self.setting, self.seed, *self.metrics.values(), *itertools.chain(*self.curve.values())]
+        numbers += [] if self.value is None else [self.value]
+        return (
+            type(self.setting) is type(self.seed) is int
+            and isinstance(self.error, str)
+            and plain
+            and all(re.fullmatch(NAME, name) for name in names)
+            and all(isinstance(one, float) or (isinstance(one, int) and abs(one) <= MOST_WHOLE) for one in numbers)
+            and len({*map(len, self.curve.values())}) <= 1
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
@@ -76,7 +100,7 @@ class Setting:
     @property
     def label(self) -> str:
         """The settings as one line."""
-        return ", ".join(f"{key}={_short(value)}" for key, value in self.settings.items())
+        return printable(", ".join(f"{key}={_short(value)}" for key, value in self.settings.items()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +134,7 @@ class SweepResult:
         """
         if not self.ranked:
             why = next((run.error for run in self.runs if run.error), "there are no runs yet")
-            raise RuntimeError(f"no run of this sweep has a value of {self.metric}: {why}")
+            raise RuntimeError(f"no run of this sweep has a value of {self.metric}: {printable(why)}")
         return self.ranked[0]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -219,9 +243,13 @@ class Store:
         found = []
         for path in self._runs.glob("*.json"):
             try:
-                found.append(SweepRun(**_read(path)))
-            except TypeError as error:
-                raise ValueError(f"{str(path)!r} is not a run of a sweep: remove it, and it is made again") from error
+                run = SweepRun(**_read(path))
+                is_one = run.is_one
+            except (AttributeError, TypeError):
+                is_one = False
+            if not is_one:
+                raise ValueError(f"{str(path)!r} is not a run of a sweep: remove it, and it is made again")
+            found.append(run)
         return tuple(sorted(found, key=lambda run: (run.setting, run.seed)))
 
     def add(self, run: SweepRun) -> None:
@@ -251,8 +279,8 @@ def planned(directory: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = json.loads(reading.content_of(path, MOST_BYTES))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} is not valid JSON: remove it, or choose another directory") from error
     if not isinstance(content, dict):
         raise ValueError(f"{str(path)!r} is not a file of a sweep: remove it, or choose another directory")

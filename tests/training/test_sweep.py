@@ -131,6 +131,60 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
         sweep("bandit", SPACE, **how)
 
 
+ODD = {
+    "value": ["x", [], {}, 10**400],
+    "setting": ["x", None, 1.5, True],
+    "settings": [[1], "x", {"=1+1": 2}, {"gamma": {}}, {"gamma": None}],
+    "metrics": ["abc", {"=cmd": 1}, {"a": "x"}, {"a": 10**400}, None],
+    "curve": [None, {"a": ["x"]}, {"agent_steps": [1, 2], "seconds": [1]}, {"agent_steps": 3}],
+    "error": [None, 5],
+}
+"""Of which part of a run's file, and what no sweep writes there."""
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [(part, value) for part, values in ODD.items() for value in values], ids=str
+)
+def test_a_run_that_no_sweep_has_written_is_refused_in_a_sentence(trained, tmp_path, part, value):
+    """A folder of results may be somebody else's."""
+    how = {"trials": 4, "seeds": 1, "updates": 5, "directory": tmp_path, "progress": False}
+    sweep("bandit", {"gamma": [0.9, 0.99]}, **how)
+    path = tmp_path / "runs" / "0000-seed0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), part: value}))
+    with pytest.raises(ValueError, match="0000-seed0.json' is not a run of a sweep: remove it"):
+        sweep("bandit", {"gamma": [0.9, 0.99]}, **how)
+
+
+def test_nor_does_one_drive_a_terminal_or_keep_anybody_waiting(trained, tmp_path):
+    how = {"trials": 4, "seeds": 1, "updates": 5, "directory": tmp_path, "progress": False}
+    sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
+    path = tmp_path / "runs" / "0000-seed0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": {"activation": "\x1b[2J\nx"}, "value": 9}))
+    assert sweep("bandit", {"activation": ["relu", "tanh"]}, **how).best.label == "activation= [2J x"
+    for content, said in (("[" * 100_000, "not valid JSON"), (None, "no regular file")):
+        path.unlink()
+        if content is None:
+            os.mkfifo(path)
+        else:
+            path.write_text(content)
+        with pytest.raises((ValueError, OSError), match=said):
+            sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
+
+
+def test_the_command_draws_by_no_settings_that_lie_in_the_folder(trained, tmp_path):
+    """Matplotlib reads them when it is imported: a module that draws, TeX that typesets."""
+    pytest.importorskip("matplotlib")
+    (tmp_path / "matplotlibrc").write_text("backend: module://theirs\ntext.usetex: True\n")
+    code = (
+        "import pathlib; from dshq_widget.cli.sweep import _draw;"
+        "from dshq_widget.training.sweep_results import SweepResult, SweepRun;"
+        "run = SweepRun(0, {'gamma': 1}, 0, 1.0, '', {}, {'agent_steps': [1, 2], 'seconds': [1, 2], 'elo': [0, 1]});"
+        "_draw(SweepResult(pathlib.Path(), 'elo', True, (run,)), pathlib.Path('curves.png'))"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True)
+    assert (tmp_path / "curves.png").stat().st_size > 1000
+
+
 def test_a_sweep_of_release_0_2_goes_on(trained, tmp_path):
     """It kept num_minibatches as the size that this made of the drill's rollout."""
     how = {"num_minibatches": 4, "seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
