@@ -2,3 +2,7 @@
 
 Needs only numpy and numba; does not use torch, processes or notebooks.
 """
+
+from dshq_kernels.numba_settings import from_variables_alone
+
+from_variables_alone()

@@ -34,6 +34,17 @@ def test_nor_while_a_module_for_pages_is_made_for_the_first_time(folder: Path):
     assert not (folder / "ran").exists()
 
 
+@pytest.mark.parametrize("package", ["dshq_kernels", "dshq_widget"])
+def test_nor_does_numba_read_settings_there(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str):
+    """They may say where machine code is kept, which is run."""
+    (folder / ".numba_config.yaml").write_text("cache_dir: theirs\nnum_threads: 1\n")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    code = f"import {package}, numba.core.config as c; print([c.CACHE_DIR]); c.reload_config(); print([c.CACHE_DIR])"
+    ran = subprocess.run(own_python("-W", "error", "-c", code), check=True, capture_output=True, text=True)
+    assert ran.stdout.split() == ["['']", "['']"], "one's own NUMBA_CACHE_DIR counts, as every variable does"
+    assert not ran.stderr
+
+
 def test_every_process_is_started_so():
     found = [
         str(path.relative_to(ROOT))
