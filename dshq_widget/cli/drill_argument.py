@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,9 +74,9 @@ def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
 
     if given is not None:
         return drill(given)
-    advice = f"add `--drill {saved.drill}.py`, the Python file that defines it"
+    advice = f"add `--drill {shlex.quote(saved.drill + '.py')}`, the Python file that defines it"
     if saved.environment:
-        advice = f"if the module is yours, add `--drill {saved.drill}`"
+        advice = f"if the module is yours, add `--drill {shlex.quote(saved.drill)}`"
     return compatibility.known_drill(saved, path, advice)
 
 

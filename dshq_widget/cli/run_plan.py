@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ def of(options: argparse.Namespace) -> Plan:
         if options.algorithm is None and ":" in algorithm:
             raise UsageError(
                 f"{options.config!r} names the algorithm {algorithm}, whose module would run: give that yourself, "
-                f"--algorithm {algorithm}"
+                f"--algorithm {shlex.quote(algorithm)}"
             )
         algorithm = algorithms.chosen(algorithm).name
     own: dict[str, Any] = {}
@@ -95,7 +96,8 @@ def _check_reach(path: str, followed: dict[str, Any]) -> None:
     """Raises UsageError if what is taken from the file at `path` reaches beyond data."""
     found = run_file.reaches(path, followed)
     if found:
-        given = (FLAGS.get(key, f"--{key.replace('_', '-')} ") + str(followed[key]) for key in found if key != "track")
+        values = {key: shlex.quote(str(followed[key])) for key in found}  # who copies it does not run what stands there
+        given = (FLAGS.get(key, f"--{key.replace('_', '-')} ") + values[key] for key in found if key != "track")
         flags = " ".join([*given, *(["--track WHERE"] if "track" in found else [])])
         raise UsageError(
             f"{path!r} {' and '.join(found.values())}: give that yourself ({flags}), or add --trust-config if the file "

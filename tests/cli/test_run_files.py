@@ -1,7 +1,9 @@
 """A run is repeated by the YAML file that it wrote, alone; flags go before the file, the file before defaults."""
 
+import dataclasses
 import hashlib
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,20 @@ def test_a_file_drives_no_terminal(key, tmp_path, capsys):
     assert main.main(["train", "--config", str(tmp_path / "run.yaml")]) == 2
     said = capsys.readouterr().err
     assert f"run.{key} must be" in said and said.strip().isprintable()
+
+
+def test_a_command_that_is_advised_is_one_command(tmp_path, monkeypatch, capsys):
+    """A person copies it into a shell."""
+    monkeypatch.chdir(tmp_path)
+    name = "x; touch ran; .py"
+    for run, said in (({"drill": name}, shlex.quote(name)), ({"drill": "ball", "algorithm": "a:B;id"}, "'a:B;id'")):
+        (tmp_path / "run.yaml").write_text(json.dumps({"run": {**run, "updates": 1}}))
+        assert main.main(["train", "--config", "run.yaml"]) == 2
+        assert said in capsys.readouterr().err
+    saved = checkpoint.load(Path(__file__).parents[1] / "formats" / "0.1.0" / "bot.dshq")
+    checkpoint.save("bot.dshq", dataclasses.replace(saved, drill="x; touch ran; "))
+    assert main.main(["evaluate", "bot.dshq"]) == 2
+    assert f"add `--drill {shlex.quote(name)}`" in capsys.readouterr().err
 
 
 def test_what_a_person_gives_or_trusts_is_followed(tmp_path, monkeypatch, capsys):
