@@ -65,7 +65,7 @@ class Reel implements Motion {
     this.step();
     this.previous.set(this.current);
     this.effects = new Effects(this);
-    this.effects.reducedMotion = reducedMotion();
+    this.effects.setMotion(reducedMotion());
   }
 
   seek(tick: number): void {
@@ -152,7 +152,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   watchTheme(() => {
     root.dataset.theme = detectTheme();
     surface.setTheme(detectTheme());
-    reel.effects.reducedMotion = reducedMotion();
+    reel.effects.setMotion(reducedMotion());
   }, new AbortController().signal);
 
   let last = performance.now();

@@ -122,7 +122,7 @@ export class Deciders {
   /** A new match: what fades is gone, and chance starts over. */
   reset(seed: number): void {
     this.away?.reset();
-    this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
+    this.rng.restart(seed ^ 0x9e3779b9);
     this.next.settle();
     this.keys.releaseAll();
     this.another();

@@ -1,13 +1,13 @@
 /** When the next policy takes over in a match, and how the old one fades into it. */
 
-import type { DrillSpec, Swap } from "../contract/protocol";
+import type { DrillSpec, ShowTrait, Swap } from "../contract/protocol";
 import { SHOW_DEFAULTS } from "../contract/tables";
 import type { Policy } from "./policy";
 
 export class PolicySwap {
-  when: Swap = SHOW_DEFAULTS.swap;
-  interval = 0; // ms between two swaps, at least
-  blend = 0; // ms of show time over which the old policy fades into the new
+  private when: Swap = SHOW_DEFAULTS.swap;
+  private interval = 0; // ms between two swaps, at least
+  private blend = 0; // ms of show time over which the old policy fades into the new
 
   private pending: Policy | null = null;
   private urgent = false; // the policy that plays means nothing any more
@@ -21,6 +21,13 @@ export class PolicySwap {
     private readonly now: () => number,
   ) {
     this.mixed = new Float32Array(spec.n_actions);
+  }
+
+  /** From now on; what is left out stays as it is. */
+  set({ swap, swap_interval_ms, blend_ms }: Partial<Pick<ShowTrait, "swap" | "swap_interval_ms" | "blend_ms">>): void {
+    this.when = swap ?? this.when;
+    this.interval = swap_interval_ms ?? this.interval;
+    this.blend = blend_ms ?? this.blend;
   }
 
   /** It waits for `take`; one that `replaces` what was learned before takes over at once. Throws an Error where it does not fit the drill. */

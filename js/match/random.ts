@@ -1,9 +1,14 @@
 /** mulberry32 (T. Ettinger, 2017, public domain): a small seeded generator whose whole state is one u32. */
 export class Random {
-  state: number;
+  state = 0;
 
   constructor(seed: number) {
-    this.state = seed >>> 0;
+    this.restart(seed);
+  }
+
+  /** From a seed, or from what `state` was. */
+  restart(state: number): void {
+    this.state = state >>> 0;
   }
 
   /** Uniform in [0, 1), a multiple of 2^-32. */

@@ -38,7 +38,7 @@ export class Show {
   score: [number, number] = [0, 0]; // goals; of one side: return and decisions of the present episode
   seed = 0;
   playing = true;
-  spectator: Spectator | null = null;
+  private spectator: Spectator | null = null;
   events: ShowEvent[] = []; // since the last takeEvents()
 
   readonly previous: Float32Array; // the scene one tick ago, [count * 12]
@@ -114,6 +114,10 @@ export class Show {
   /** Seconds of show time that the picture shows: ticks and what of the present tick has passed. */
   get time(): number {
     return (this.steps + this.alpha) / this.spec.tick_rate;
+  }
+
+  watchedBy(spectator: Spectator): void {
+    this.spectator = spectator;
   }
 
   // ---- transport
@@ -327,7 +331,7 @@ export class Show {
     this.tick = snapshot.tick;
     this.score = [...snapshot.score];
     this.seed = snapshot.seed;
-    this.deciders.rng.state = snapshot.rng >>> 0;
+    this.deciders.rng.restart(snapshot.rng);
     this.phase = snapshot.phase;
     this.rest = snapshot.rest;
     this.deciders.takeUp(snapshot.version);

@@ -17,7 +17,6 @@ export type Decide = (state: GameState, side: number) => number;
 
 export class PolicyAnalysis {
   weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
-  memory: (policy: Policy, side: number) => Float32Array | undefined = () => undefined; // the state of its memory in the match now
   private readonly observer: Observer;
   private readonly gradient: Float32Array;
   private readonly terms: Float32Array;
@@ -26,11 +25,16 @@ export class PolicyAnalysis {
   constructor(
     readonly game: Game,
     readonly spec: DrillSpec,
+    private readonly memory: (policy: Policy, side: number) => Float32Array | undefined = () => undefined, // its state in the match now
   ) {
     this.observer = new Observer(game, spec);
     this.gradient = new Float32Array(spec.n_obs);
     this.terms = new Float32Array(spec.terms.length);
     this.sizes = spec.actions.map((choice) => choice.options.length);
+  }
+
+  weigh(weights: Readonly<Record<string, number>>): void {
+    this.weights = weights;
   }
 
   /**

@@ -29,9 +29,8 @@ type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 
 export class Inspector implements Overlay {
   settings: Required<Settings> = { player: 0, map: false, sight: false, watch: false, weights: {} };
-  /** Something beside the match itself changed the picture at the last frame. */
-  dirty = false;
-  calm = false; // less motion is wanted
+  private dirty = false; // something beside the match itself changed the picture
+  private calm = false; // less motion is wanted
   private readonly analysis: PolicyAnalysis;
   private readonly map: ValueMap;
   private readonly eased: EasedImage;
@@ -48,8 +47,7 @@ export class Inspector implements Overlay {
     private readonly layers: readonly Layer[] = [],
   ) {
     const { game, spec, state, current } = show;
-    this.analysis = new PolicyAnalysis(game, spec);
-    this.analysis.memory = (policy, side) => show.deciders.remembered(policy, side);
+    this.analysis = new PolicyAnalysis(game, spec, (policy, side) => show.deciders.remembered(policy, side));
     this.map = new ValueMap(this.analysis);
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
     this.sight = new PlayerSight(show);
@@ -57,6 +55,10 @@ export class Inspector implements Overlay {
 
   private get spec(): DrillSpec {
     return this.show.spec;
+  }
+
+  setMotion(reduced: boolean): void {
+    this.calm = reduced;
   }
 
   /** Throws an Error for a player whom the drill does not have. */
@@ -67,7 +69,7 @@ export class Inspector implements Overlay {
     }
     const { map, sight, watch, weights } = { ...this.settings, ...settings };
     this.settings = { player, map, sight, watch, weights };
-    this.analysis.weights = weights;
+    this.analysis.weigh(weights);
     this.requestReport();
   }
 
@@ -108,6 +110,13 @@ export class Inspector implements Overlay {
     const mapped = this.advanceMap(seconds, seen);
     this.dirty ||= moved;
     return moved || mapped;
+  }
+
+  /** Whether something beside the match itself changed the picture since the last call. */
+  takeDirty(): boolean {
+    const { dirty } = this;
+    this.dirty = false;
+    return dirty;
   }
 
   private advanceMap(seconds: number, seen: boolean): boolean {

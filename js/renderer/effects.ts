@@ -52,7 +52,7 @@ class Mover extends Body {
   readonly paint: string;
   lastVx = 0; // a tick ago
   lastVy = 0;
-  dashing = 0; // seconds left
+  private dashing = 0; // seconds left
   filled = 0; // how many ticks of the trail are known
   private head = 0;
   private readonly xs = new Float32Array(TRAIL_TICKS);
@@ -83,6 +83,17 @@ class Mover extends Body {
     this.dashing = 0;
   }
 
+  dash(): void {
+    this.dashing = DASH_SECONDS;
+  }
+
+  /** Whether it has been dashing; of that `seconds` more are over. */
+  dashed(seconds: number): boolean {
+    if (this.dashing <= 0) return false;
+    this.dashing -= seconds;
+    return true;
+  }
+
   trailX(ticksAgo: number): number {
     return this.xs[(this.head - ticksAgo + TRAIL_TICKS) % TRAIL_TICKS]!;
   }
@@ -92,7 +103,7 @@ class Mover extends Body {
 }
 
 export class Effects {
-  reducedMotion = false;
+  private reducedMotion = false;
   readonly wash: Wash;
   private washAge = Infinity; // seconds
   private readonly movers: Mover[];
@@ -106,6 +117,10 @@ export class Effects {
     this.width = x1 - x0;
     this.movers = match.spec.drag.map((handle) => new Mover(match, handle));
     this.wash = { name: "accent", strength: 0, x: (x0 + x1) / 2, y: (y0 + y1) / 2, radius: this.width };
+  }
+
+  setMotion(reduced: boolean): void {
+    this.reducedMotion = reduced;
   }
 
   // ---- what happened
@@ -138,11 +153,10 @@ export class Effects {
     }
     const rise = (Math.hypot(mover.vx, mover.vy) - Math.hypot(mover.lastVx, mover.lastVy)) / this.width;
     if (rise > DASH) {
-      mover.dashing = DASH_SECONDS;
+      mover.dash();
       this.emit("ring", mover.paint, mover.x, mover.y, 0, 0, 0.05 * this.width, 0.35);
     }
-    if (mover.dashing > 0) {
-      mover.dashing -= 1 / this.match.spec.tick_rate;
+    if (mover.dashed(1 / this.match.spec.tick_rate)) {
       const [u, v] = [this.rng.next() - 0.5, this.rng.next() - 0.5];
       const spread = 0.03 * this.width;
       this.emit("puff", mover.paint, mover.x + u * spread, mover.y + v * spread, -0.12 * mover.vx, -0.12 * mover.vy, 0.02 * this.width, 0.4);

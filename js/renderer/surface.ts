@@ -69,13 +69,18 @@ export class Surface {
 
   /** Whether a frame takes a processor's time from training, and training asks for it. */
   get spares(): boolean {
-    return this.thrift.on && this.thrift.dear;
+    return this.thrift.costs;
+  }
+
+  setVisible(visible: boolean): void {
+    this.visible = visible;
+    this.stale = true;
   }
 
   /** Something trains on this machine, or no longer does. */
   spare(on: boolean): void {
     const before = this.thrift.share;
-    this.thrift.on = on;
+    this.thrift.spare(on);
     if (this.thrift.share !== before) this.fit(); // a canvas that is given a size is empty
   }
 

@@ -12,7 +12,7 @@ const SHARES = [1, 0.8, 0.65] as const; // of the pixels along each side; with f
 const CLEARLY = 0.75; // what a change of renderer must save
 
 export class Thrift {
-  on = false; // something trains on this machine
+  private on = false; // something trains on this machine
   dear = false; // a frame takes a processor's time
   private kind: RendererKind = "canvas2d";
   private known = false; // what a frame costs
@@ -23,6 +23,16 @@ export class Thrift {
     this.kind = kind;
     this.dear = software;
     this.known = kind === "webgpu" && !software; // hardware draws for nothing
+  }
+
+  /** Something trains on this machine, or no longer does. */
+  spare(on: boolean): void {
+    this.on = on;
+  }
+
+  /** Whether a frame takes a processor's time from training. */
+  get costs(): boolean {
+    return this.on && this.dear;
   }
 
   /** Device pixels to draw for one that the canvas covers, along each side. */

@@ -39,8 +39,8 @@ export class Journal {
 
   constructor(private readonly now: () => number = () => Date.now()) {}
 
-  /** What the match went through since the last call. Of one side only swaps: its episodes are many, and nobody scores. */
-  match(events: readonly ShowEvent[], names: readonly [string, string], sides: number): void {
+  /** What the match went through up to `now`, its tick, since the last call. Of one side only swaps: its episodes are many, and nobody scores. */
+  match(events: readonly ShowEvent[], names: readonly [string, string], sides: number, now: number): void {
     for (const { kind, tick, side, version } of events) {
       this.tick = tick;
       const name = names[side] === "AI" ? `v${version}` : names[side];
@@ -49,6 +49,7 @@ export class Journal {
       else if (kind === "goal" && sides > 1) this.add("goal", `${capital(sideName(side))} scores (${name}).`);
       else if (kind === "draw" && sides > 1) this.add("goal", "Time is up: a draw.");
     }
+    this.tick = now;
     this.started = true;
   }
 
@@ -146,8 +147,7 @@ export function keepJournal(session: Source, signal: AbortSignal): Journal {
     (state) =>
       note(() => {
         if (!session.live) return;
-        journal.match(state.events, playerNames(session), model.get("drill")?.spec.sides ?? 2);
-        journal.tick = state.tick;
+        journal.match(state.events, playerNames(session), model.get("drill")?.spec.sides ?? 2, state.tick);
       }),
     signal,
   );

@@ -127,8 +127,8 @@ export class Run implements Steered {
         this.evaluator.play(this.engine.weights);
         evaluated = performance.now();
       }
-      this.tally.began += begin - before + performance.now() - now; // rates leave out what is neither playing nor learning
-      if (performance.now() - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
+      this.tally.leaveOut(begin - before + performance.now() - now); // what is neither playing nor learning
+      if (this.tally.spent(performance.now()) >= 1000 * RUN.report_seconds) this.report(performance.now());
       await turn();
     }
     if (this.tally.updates) this.report(performance.now());
@@ -268,7 +268,7 @@ export class Run implements Steered {
     const { hyper } = this;
     for (const key of REPORTED) row[key] = hyper[key];
     row.memory_mb = this.modules.heap.wasm.buffer.byteLength / 2 ** 20;
-    if (now - tally.began < 500 * RUN.report_seconds) {
+    if (tally.spent(now) < 500 * RUN.report_seconds) {
       for (const key of ["agent_steps_per_second", "updates_per_second"]) if (this.metrics[key] !== undefined) row[key] = this.metrics[key];
     }
     this.metrics = { ...row, ...this.counters, dropped_chunks: 0, ...this.evaluator.metrics, ...this.contest?.metrics };
@@ -354,7 +354,7 @@ export class Run implements Steered {
       setTimeout(resolve, Math.min(1000 * seconds, SIGN_OF_LIFE_MS));
     });
     this.wake = null;
-    if (paused) this.tally.began += performance.now() - now; // there is no rate while paused
+    if (paused) this.tally.leaveOut(performance.now() - now); // there is no rate while paused
   }
 }
 

@@ -11,7 +11,17 @@ export class Tally {
   private rolloutMs = 0;
   private updateMs = 0;
 
-  constructor(public began: number) {}
+  constructor(private began: number) {}
+
+  /** ms since it began, without what was left out. */
+  spent(now: number): number {
+    return now - this.began;
+  }
+
+  /** Rates leave out such ms. */
+  leaveOut(ms: number): void {
+    this.began += ms;
+  }
 
   get updates(): number {
     return this.learned.length;
@@ -29,7 +39,7 @@ export class Tally {
     const total = this.total!;
     const sum = (name: (typeof STATS)[number]) => total[STATS.indexOf(name)]!;
     const n = this.learned.length;
-    const seconds = Math.max(now - this.began, 1e-6) / 1000;
+    const seconds = Math.max(this.spent(now), 1e-6) / 1000;
     const values: MetricsRow = {
       agent_steps_per_second: sum("agent_steps") / seconds,
       updates_per_second: n / seconds,

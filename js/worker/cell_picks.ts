@@ -11,7 +11,7 @@ const HOVERED = 0.5; // strength of an outline
 const CHOSEN = 1;
 
 export class CellPicks implements Overlay {
-  dirty = false; // the outlines changed
+  private dirty = false; // the outlines changed
   private readonly hovered = new Map<string, number>(); // by pointer
   private readonly pressed = new Map<string, { cell: number; x: number; y: number }>();
 
@@ -48,6 +48,13 @@ export class CellPicks implements Overlay {
     const { columns, rows, x0, y0, size } = this.show.spec.cells!;
     const [column, row] = [Math.floor((x - x0) / size), Math.floor((y - y0) / size)];
     return column >= 0 && column < columns && row >= 0 && row < rows ? row * columns + column : -1;
+  }
+
+  /** Whether they changed since the last call. */
+  takeDirty(): boolean {
+    const { dirty } = this;
+    this.dirty = false;
+    return dirty;
   }
 
   field(theme: Theme): Field | null {

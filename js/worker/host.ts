@@ -79,10 +79,7 @@ export class Host {
         this.widget(id).spare(message.frames);
         return;
       case "VISIBLE":
-        this.eachView(message, (surface) => {
-          surface.visible = message.visible;
-          surface.stale = true;
-        });
+        this.eachView(message, (surface) => surface.setVisible(message.visible));
         return;
       default:
         this.widget(id).receive(message);
@@ -101,12 +98,10 @@ export class Host {
 
   private addSurface(widget: Widget, message: Message<"INIT_CANVAS">): void {
     const { id, view = 0, offscreen: canvas, width, height, dpi, theme, renderer = "webgpu", reason = "" } = message;
-    widget.surfaces.get(view)?.dispose();
+    widget.removeSurface(view);
     if (message.reducedMotion !== undefined) widget.setMotion(message.reducedMotion);
     const options = { id, view, canvas, width, height, dpi, theme, renderer, reason };
-    const surface = new Surface(options, this.gpu, this.thread, this.post, () => this.wake());
-    surface.spare(widget.sparing > 0);
-    widget.surfaces.set(view, surface);
+    widget.addSurface(view, new Surface(options, this.gpu, this.thread, this.post, () => this.wake()));
   }
 
   private makeFilm(message: Message<"FILM">): void {
@@ -127,13 +122,7 @@ export class Host {
 
   private dispose({ id, view }: Message<"DISPOSE">): void {
     if (view === undefined) this.films.delete(id);
-    const widget = this.widgets.get(id);
-    if (!widget) return;
-    for (const [name, surface] of widget.surfaces) {
-      if (view !== undefined && view !== name) continue;
-      surface.dispose();
-      widget.surfaces.delete(name);
-    }
+    this.widgets.get(id)?.removeSurface(view);
     if (view === undefined) this.widgets.delete(id);
   }
 

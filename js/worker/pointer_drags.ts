@@ -38,7 +38,7 @@ interface Figure {
 }
 
 export class PointerDrags implements Overlay {
-  dirty = false; // the rings changed
+  private dirty = false; // the rings changed
   private readonly pointers = new Map<string, Pointer>();
   private readonly figures = new Map<Body, Figure>();
   private readonly cursors = new Map<number, Cursor>(); // by view, as last reported
@@ -169,6 +169,13 @@ export class PointerDrags implements Overlay {
   }
 
   // ---- rings
+
+  /** Whether they changed since the last call. */
+  takeDirty(): boolean {
+    const { dirty } = this;
+    this.dirty = false;
+    return dirty;
+  }
 
   field(theme: Theme): Field | null {
     return this.below.field(theme);

@@ -70,6 +70,20 @@ export class Widget {
     for (const surface of this.surfaces.values()) surface.spare(frames > 0);
   }
 
+  addSurface(view: number, surface: Surface): void {
+    surface.spare(this.sparing > 0);
+    this.surfaces.set(view, surface);
+  }
+
+  /** Of all views where none is given. */
+  removeSurface(view?: number): void {
+    for (const [name, surface] of this.surfaces) {
+      if (view !== undefined && view !== name) continue;
+      surface.dispose();
+      this.surfaces.delete(name);
+    }
+  }
+
   /** Does what a message says that speaks to the match. Throws an Error of a sentence, and changes nothing, where that cannot be done. */
   receive(message: ToWorker): void {
     if (message.type === "DRILL") this.begin(message);
@@ -95,8 +109,7 @@ export class Widget {
       seconds,
       this.visible.some(({ ready }) => ready),
     );
-    const dirty = inspector.dirty || drags.dirty || picks.dirty;
-    inspector.dirty = drags.dirty = picks.dirty = false;
+    const dirty = [inspector, drags, picks].map((drawn) => drawn.takeDirty()).includes(true); // all of them
     const blurred = show.skipping && this.reducedMotion; // only the end of a quick way is shown
     let drew = false;
     for (const surface of this.surfaces.values()) {
@@ -131,7 +144,7 @@ export class Widget {
   /** `layers`: what features draw on it. */
   private around(show: Show, layers: readonly Layer[] = []): Staged {
     const effects = new Effects(show);
-    show.spectator = effects;
+    show.watchedBy(effects);
     const inspector = new Inspector(show, layers);
     const { player: _, ...asked } = this.seen?.inspector.settings ?? {};
     inspector.configure(asked);
@@ -142,8 +155,8 @@ export class Widget {
   }
 
   private calm({ effects, inspector }: Staged): void {
-    effects.reducedMotion = this.reducedMotion;
-    inspector.calm = this.reducedMotion;
+    effects.setMotion(this.reducedMotion);
+    inspector.setMotion(this.reducedMotion);
   }
 
   /** Plays a recording in the place of the live match; null: that continues. Returns why it is refused, or "". */
@@ -220,9 +233,7 @@ export class Widget {
         return false;
       case "SHOW_CONFIG":
         if (message.action_repeat !== undefined) show.setActionRepeat(message.action_repeat);
-        show.deciders.next.when = message.swap ?? show.deciders.next.when;
-        show.deciders.next.interval = message.swap_interval_ms ?? show.deciders.next.interval;
-        show.deciders.next.blend = message.blend_ms ?? show.deciders.next.blend;
+        show.deciders.next.set(message);
         return false;
       case "TAKE_OVER":
         show.takeOver(message.on);

@@ -35,6 +35,10 @@ export class Gate {
 
   constructor(public settings: GateSettings) {}
 
+  set(settings: GateSettings): void {
+    this.settings = settings;
+  }
+
   /** Whether the proposal judged last is carried out. */
   get sends(): boolean {
     return this.components[3]! > 0 && (this.settings.mode === "ungated" || this.signal > TOLERANCE);

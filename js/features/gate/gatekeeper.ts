@@ -31,7 +31,7 @@ export class Gatekeeper implements Decider {
     if (settings && (missing || spec.n_actions !== 3 * CHUNKS)) {
       throw new Error(`The gate judges spawns of the Territory Drill. ${spec.title} has ${missing ? `no state field "${missing}"` : "other actions"}.`);
     }
-    if (settings && this.gate) this.gate.settings = settings;
+    if (settings && this.gate) this.gate.set(settings);
     else {
       this.gate = settings && new Gate(settings);
       this.forget();

@@ -51,7 +51,7 @@ export class PageTrainer {
     this.keeper = new RunKeeper(drill.spec, place, () => this.log("warning", NOTHING_KEPT));
     this.thread = running?.thread ?? null;
     if (running) {
-      running.thread.receive = (message) => this.hear(message);
+      running.thread.reportTo((message) => this.hear(message));
       this.scenes.restore(running.scenes, scenes);
       this.keeper.begin();
     }

@@ -19,7 +19,7 @@ export class TrainerThread {
 
   constructor(
     code: string,
-    public receive: (message: FromTrainer) => void,
+    private receive: (message: FromTrainer) => void,
     lanes = 0,
   ) {
     this.url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -42,6 +42,11 @@ export class TrainerThread {
     } catch {
       queueMicrotask(() => this.receive({ type: "FAILED", text: REFUSED }));
     }
+  }
+
+  /** From now on this hears what the first thread says. */
+  reportTo(receive: (message: FromTrainer) => void): void {
+    this.receive = receive;
   }
 
   /** A message to the thread that trains; START gets the ways to the others. */

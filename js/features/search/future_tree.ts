@@ -73,7 +73,7 @@ export class FutureTrees implements Witness {
   readonly ball: FutureTree;
   side = 0;
   ticks = 0; // of the root's game
-  done = false; // the search is over
+  private done = false; // the search is over
 
   constructor(game: Game, spec: DrillSpec) {
     this.player = new FutureTree(game, spec);
@@ -102,5 +102,12 @@ export class FutureTrees implements Witness {
     this.player.ended(weights);
     this.ball.ended(weights);
     this.done = true;
+  }
+
+  /** Whether a search has ended since the last call. */
+  takeDone(): boolean {
+    const { done } = this;
+    this.done = false;
+    return done;
   }
 }

@@ -64,8 +64,7 @@ export class Futures implements Layer {
     this.held += Math.max(seconds, 0);
     this.present();
     const wanted = seen && side >= 0 && (this.due() || !this.show.playing);
-    searcher.witness = (wanted && this.free.at(-1)) || null;
-    searcher.sight = SIGHT;
+    searcher.watchedBy((wanted && this.free.at(-1)) || null, SIGHT);
     if (side >= 0 && searcher.search && !this.show.playing && !this.show.skipping) this.look(searcher.search, side);
     this.present();
     return this.fade(seconds, side >= 0);
@@ -96,9 +95,8 @@ export class Futures implements Layer {
   /** Shows what was recorded, if it is done. */
   private present(): void {
     const trees = this.free.at(-1);
-    if (!trees?.done) return;
+    if (!trees?.takeDone()) return;
     this.free.pop();
-    trees.done = false;
     this.shown.push({ trees, alpha: 0 });
     this.held = 0;
   }

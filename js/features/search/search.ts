@@ -77,7 +77,7 @@ export class Search {
   readonly prior: Float32Array; // [n_actions] the policy at the root
   readonly target: Float32Array; // [n_actions] the weights of the particles whose root action it is
   readonly sizes: Float64Array; // [search_depth] effective sample size after each decision, before any resampling
-  witness: Witness | null = null;
+  private witness: Witness | null = null; // of the last decision
   private readonly root: Particle;
   private readonly terms: Float32Array;
   private readonly weightOfTerm: Float64Array;
@@ -111,7 +111,8 @@ export class Search {
   }
 
   /** The action of the largest target; `target`, `prior` and `sizes` are those of this decision from now on. */
-  decide(policy: Policy, root: Root, other: Other): number {
+  decide(policy: Policy, root: Root, other: Other, witness: Witness | null = null): number {
+    this.witness = witness;
     const { gains, settings, plan } = this;
     const { num_particles: count, search_depth: depth } = settings;
     this.begin(policy, root);
@@ -155,7 +156,7 @@ export class Search {
 
   private begin(policy: Policy, { state, side, seed }: Root): void {
     const { root } = this;
-    this.random.state = seed >>> 0;
+    this.random.restart(seed);
     this.gains[0]!.fill(0);
     new Uint32Array(root.state.buffer).set(new Uint32Array(state.buffer));
     root.over = false;

@@ -10,8 +10,8 @@ export class Searcher implements Decider {
   readonly slow = true;
   search: Search | null = null; // null: off
   ms = 0; // a decision takes, on average of late; 0 before the first
-  witness: Witness | null = null; // of the next decision
-  sight = 0; // seconds that the witness sees ahead; search itself looks as far as it is set to
+  private witness: Witness | null = null; // of the next decision
+  private sight = 0; // seconds that the witness sees ahead; search itself looks as far as it is set to
   sightMs = 0; // what the last look of a witness took, beyond the search
 
   constructor(private readonly show: Show) {}
@@ -38,14 +38,19 @@ export class Searcher implements Decider {
     this.ms = 0;
   }
 
+  /** Who sees the next decision, and that many seconds ahead; null: nobody. */
+  watchedBy(witness: Witness | null, sight: number): void {
+    this.witness = witness;
+    this.sight = sight;
+  }
+
   /** The action that search takes in this state, which is left alone, as is the match's generator. Only while it is on. */
   decide({ state, side, tick, actionRepeat }: Turn): number {
     const { deciders, spec, now } = this.show;
     const [search, policy] = [this.search!, deciders.policy!];
     const root = { state, side, actionRepeat, seed: state.rng_key[0]! ^ Math.imul(tick + 1, 0x9e3779b9) };
     const start = now();
-    search.witness = this.witness;
-    const action = search.decide(policy, root, deciders.imagined);
+    const action = search.decide(policy, root, deciders.imagined, this.witness);
     const ms = now() - start;
     this.ms += (this.ms === 0 ? 1 : LATELY) * (ms - this.ms);
     if (!this.witness) return action;

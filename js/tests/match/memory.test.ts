@@ -96,8 +96,7 @@ describe("a network with a memory", () => {
     const fresh = newPolicy(1);
     fresh.forward(observation);
     expect(fresh.value).not.toBe(value);
-    const mind = new PolicyAnalysis(show.game, ALONE);
-    mind.memory = () => show.deciders.memory;
+    const mind = new PolicyAnalysis(show.game, ALONE, () => show.deciders.memory);
     const thought = mind.think(show.deciders.policy!, show.state, 0);
     expect(thought.value).toBe(value);
     expect(thought.probabilities).toEqual(probabilities);
@@ -137,8 +136,7 @@ describe("a network with a memory", () => {
     }
     expect(two.deciders.memories).toEqual(states);
     expect(states[0]).not.toEqual(states[1]);
-    const mind = new PolicyAnalysis(two.game, TOY.spec);
-    mind.memory = (asked, side) => two.deciders.remembered(asked, side);
+    const mind = new PolicyAnalysis(two.game, TOY.spec, (asked, side) => two.deciders.remembered(asked, side));
     expect(mind.think(two.deciders.policy!, two.state, 1).probabilities.flat()).not.toEqual(
       mind.think(two.deciders.policy!, two.state, 0).probabilities.flat(),
     );

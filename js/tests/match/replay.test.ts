@@ -182,7 +182,7 @@ describe("a new policy", () => {
   it("waits for the next game where it is asked to", () => {
     const show = newShow();
     const policy = (version: number) => new Policy(version, [3, 7], "tanh", new Float32Array(28));
-    show.deciders.next.when = "at_reset";
+    show.deciders.next.set({ swap: "at_reset" });
     show.setPolicy(policy(1));
     show.setPolicy(policy(2));
     show.stepBy("decision", 3);
@@ -192,7 +192,7 @@ describe("a new policy", () => {
     show.setPolicy(policy(3));
     show.stepBy("decision", 1);
     expect(show.version).toBe(2);
-    show.deciders.next.when = "now";
+    show.deciders.next.set({ swap: "now" });
     show.stepBy("decision", 1);
     expect(show.version).toBe(3);
   });

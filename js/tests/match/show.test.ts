@@ -275,7 +275,7 @@ describe("the policy swap", () => {
   it("keeps at least the asked interval, and takes the newest then", () => {
     let clock = 0;
     const show = newShow({ now: () => clock });
-    show.deciders.next.interval = 1000;
+    show.deciders.next.set({ swap_interval_ms: 1000 });
     show.setPolicy(newPolicy(1));
     show.setPolicy(newPolicy(2));
     show.stepBy("decision", 2);
@@ -290,7 +290,7 @@ describe("the policy swap", () => {
 
   it.each(["now", "at_reset"] as const)("waits for nothing with a policy that replaces the one that plays (%s)", (when) => {
     const show = newShow({ now: () => 0 });
-    Object.assign(show.deciders.next, { interval: 600_000, when });
+    show.deciders.next.set({ swap_interval_ms: 600_000, swap: when });
     show.setPolicy(newPolicy(40));
     show.setPolicy(newPolicy(7), true);
     show.setPolicy(newPolicy(8)); // the newest of that run
@@ -320,7 +320,7 @@ describe("the policy swap", () => {
         Float32Array.from({ length: 28 }, (_, k) => (k === 21 + action ? 50 : 0)),
       );
     const show = newShow({ spec: { ...TOY.spec, time_limit: 1e9 } });
-    show.deciders.next.blend = 1000;
+    show.deciders.next.set({ blend_ms: 1000 });
     show.setPolicy(always(1, 0));
     show.stepBy("decision", 1);
     show.setPolicy(always(2, 1));

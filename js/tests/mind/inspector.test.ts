@@ -84,7 +84,7 @@ describe("thoughts", () => {
   it("weigh potentials as the training does", () => {
     const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const drilled = mind.value(policy, state, 0);
-    mind.weights = { lead: 0 };
+    mind.weigh({ lead: 0 });
     expect(drilled - mind.value(policy, state, 0)).toBeCloseTo(2.5, 5);
   });
 
@@ -202,7 +202,7 @@ describe("the value map", () => {
     expect([begins(), begins(), begins(newPolicy(2)), begins(policy)]).toEqual([true, false, true, true]);
     state.ticks[0]! += 1;
     expect([begins(), begins()]).toEqual([true, false]);
-    mind.weights = { lead: 1 };
+    mind.weigh({ lead: 1 });
     expect([begins(), begins()]).toEqual([true, false]);
   });
 

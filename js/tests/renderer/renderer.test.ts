@@ -170,8 +170,8 @@ describe("Effects", () => {
   function pushing(effects: boolean, calm = false): { show: Show; effects: Effects; drawn: () => number } {
     const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
     const watching = new Effects(show);
-    watching.reducedMotion = calm;
-    if (effects) show.spectator = watching;
+    watching.setMotion(calm);
+    if (effects) show.watchedBy(watching);
     show.setMode("human_vs_ai", "pusher");
     const drawn = () => {
       const split = firstActor(show.current, show.count, look);

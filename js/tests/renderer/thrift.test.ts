@@ -15,7 +15,7 @@ const picture = {} as Picture;
 async function spared(kind: RendererKind, software: boolean, here: number, plain: number) {
   const thrift = new Thrift();
   thrift.begin(kind, software);
-  thrift.on = true;
+  thrift.spare(true);
   const better = thrift.asks ? await thrift.weigh(slow(kind, here), slow("canvas2d", plain), picture, () => true) : kind;
   return { better, dear: thrift.dear, share: thrift.share, asks: thrift.asks };
 }
@@ -35,9 +35,9 @@ describe("Thrift", () => {
     const thrift = new Thrift();
     thrift.begin("canvas2d", false);
     expect([thrift.asks, thrift.share]).toEqual([false, 1]);
-    thrift.on = true;
+    thrift.spare(true);
     await thrift.weigh(slow("canvas2d", 60), slow("canvas2d", 60), picture, () => true);
-    thrift.on = false;
+    thrift.spare(false);
     expect(thrift.share).toBe(1);
   });
 

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 const happened = (kind: ShowEvent["kind"], tick: number, side = -1, version = 5): ShowEvent => ({ kind, tick, side, version });
-const match = (events: ShowEvent[], names: [string, string] = ["AI", "AI"], sides = 2) => journal.match(events, names, sides);
+const match = (events: ShowEvent[], names: [string, string] = ["AI", "AI"], sides = 2) => journal.match(events, names, sides, events.at(-1)?.tick ?? 0);
 const GONE = kernelLost({ pictures: false, elsewhere: false });
 const texts = () => journal.lines.map(({ text }) => text);
 const best = (name: string, elo = 1500) => [{ name, elo, elo_low: elo - 40, elo_high: elo + 40, champion: true }] as LeagueRow[];

@@ -107,7 +107,7 @@ export class WasmEngine implements Engine {
 
   restore(state: Tensors, version: number): void {
     this.learner.restore(state);
-    this.learner.normalizer.fresh &&= version === 0;
+    if (version > 0) this.learner.normalizer.trained();
     this.games.restore(state, version);
   }
 

@@ -237,7 +237,7 @@ export class League {
     const found: LeagueState | null = this.pinned.size > 0 ? readState(state, this.pinned.size, this.floats) : null;
     if (!found) return;
     ({ counts: this.counts, snapshots: this.snapshots, opponents: this.opponents } = found);
-    this.succession.state = found.reign;
+    this.succession.restore(found.reign);
     this.table = new CrossTable(found.points, found.matches);
     this.rate();
   }

@@ -77,7 +77,7 @@ export class Succession {
     return { champion: champion!, reference, tests: test.tests, suspicion: test.suspicion, anew };
   }
 
-  set state({ champion, reference, tests, suspicion, anew }: Reign) {
+  restore({ champion, reference, tests, suspicion, anew }: Reign): void {
     this.champion = champion;
     this.anew = anew;
     if (!reference) return;

@@ -103,6 +103,11 @@ export class Normalizer {
     this.empty ||= untrained;
   }
 
+  /** The weights are trained: they play as they are. */
+  trained(): void {
+    this.fresh = false;
+  }
+
   private addAll(samples: Samples, units: Int32Array): void {
     if (this.observations) this.observations.add(this.kernels, samples.obs!, units);
     if (this.returns) this.returns.add(this.kernels, samples.returns!, units);

@@ -85,8 +85,7 @@ describe("several decisions", () => {
   it("keep root actions through resampling, which never follows the last one", () => {
     const search = new Search(chain.game, chain.spec, settings(64, 4), plan({ period: 1 }));
     const watching = new Watching();
-    search.witness = watching;
-    search.decide(policy, rootOf(chain.game.create()), nobody);
+    search.decide(policy, rootOf(chain.game.create()), nobody, watching);
     expect(watching.resamplings).toBe(3);
     const sums = [0, 0];
     watching.memory.forEach(([action], k) => (sums[action!]! += watching.weights[k]!));
@@ -94,8 +93,7 @@ describe("several decisions", () => {
 
     const usual = new Watching();
     const deep = new Search(chain.game, chain.spec, settings(16, 8));
-    deep.witness = usual;
-    deep.decide(policy, rootOf(chain.game.create()), nobody);
+    deep.decide(policy, rootOf(chain.game.create()), nobody, usual);
     expect(usual.resamplings).toBe(1); // after the fourth, not after the eighth
     const [first, second, ...later] = deep.sizes;
     expect([first, second! < 12], "the second decision pays").toEqual([16, true]);
@@ -106,8 +104,7 @@ describe("several decisions", () => {
     const [never, always] = [0, 1].map((least) => {
       const search = new Search(chain.game, chain.spec, settings(16, 4), plan({ period: 9, least, temperature: 0.1 }));
       const watching = new Watching();
-      search.witness = watching;
-      search.decide(policy, rootOf(chain.game.create()), nobody);
+      search.decide(policy, rootOf(chain.game.create()), nobody, watching);
       return watching.resamplings;
     });
     expect([never, always]).toEqual([0, 1]); // only the second decision makes a difference, and the last is never followed by one
@@ -126,8 +123,7 @@ describe("several decisions", () => {
     const [value, temperature] = [0.5, 0.5];
     const search = new Search(trap.game, trap.spec, settings(256, 3, 0.9), plan({ temperature }));
     const watching = new Watching();
-    search.witness = watching;
-    search.decide(samePolicy([0.5, 0.5], value), rootOf(trap.game.create()), nobody);
+    search.decide(samePolicy([0.5, 0.5], value), rootOf(trap.game.create()), nobody, watching);
     for (const [action, decisions] of watching.memory) expect(decisions).toBe(action === 0 ? 1 : 3);
     const step = 0.9 * value - value; // of the value, while the game continues
     const gains = [1 - value, 3 * step + 0.4];
@@ -151,8 +147,7 @@ describe("several decisions", () => {
   it("count a value where the time is up, and then nothing", () => {
     const watching = new Watching();
     const search = new Search(chain.game, { ...chain.spec, time_limit: 2 }, settings(8, 4));
-    search.witness = watching;
-    search.decide(policy, rootOf(chain.game.create()), nobody);
+    search.decide(policy, rootOf(chain.game.create()), nobody, watching);
     expect(watching.moves).toBe(16);
   });
 });
@@ -190,8 +185,12 @@ describe("chance", () => {
     const walk = littleGame({ actions: 2, decide: () => undefined, reward: () => 0, terminated: () => false });
     const search = new Search(walk.game, walk.spec, settings(4, 5));
     const ignore = () => undefined;
-    search.witness = { begin: ignore, resampled: ignore, ended: ignore, moved: (k, { rng_key }) => void keys[k]!.push(rng_key[0]!) };
-    search.decide(samePolicy([0.5, 0.5], 0), rootOf(walk.game.create()), nobody);
+    search.decide(samePolicy([0.5, 0.5], 0), rootOf(walk.game.create()), nobody, {
+      begin: ignore,
+      resampled: ignore,
+      ended: ignore,
+      moved: (k, { rng_key }) => void keys[k]!.push(rng_key[0]!),
+    });
     for (const [first, , , fourth, fifth] of keys) {
       expect(fourth).toBe(first);
       expect(fifth).not.toBe(first);
