@@ -28,7 +28,7 @@ export interface Tally extends Record<(typeof OF_GAMES)[number], number> {
   terms: number[]; // what each reward term paid them, over all decisions
 }
 
-export interface GroupOptions {
+interface GroupOptions {
   count: number;
   length: number; // decisions of a rollout
   opponent: string; // "self", or who plays the other side

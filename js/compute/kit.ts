@@ -8,7 +8,7 @@ export interface Step {
 }
 
 /** A number of a uniform: whole unless it is given as `{ f32 }`. */
-export type Setting = number | { f32: number };
+type Setting = number | { f32: number };
 
 export class Kit {
   private readonly made: GPUBuffer[] = [];

@@ -6,7 +6,7 @@ import { groupsOf, type Kit, type Step } from "./kit";
 const KINDS: GPUBufferBindingType[] = ["uniform", "storage", "storage", "storage"]; // what every kernel binds
 
 /** The state of some games, and launches on it. */
-export interface RunningGames {
+interface RunningGames {
   state: GPUBuffer; // u32 [words, count]
   step(kernel: string, floats: GPUBuffer, whole: GPUBuffer): Step;
 }

@@ -2,7 +2,7 @@
 import type { Kit } from "./kit";
 
 export const PLANES = ["action", "log_prob", "value", "reward", "ended", "slot", "advantage", "returns"] as const;
-export type Plane = (typeof PLANES)[number];
+type Plane = (typeof PLANES)[number];
 
 /** Samples made elsewhere; what is left out is 0, and `mask` allows everything. */
 export type GivenSamples = { observations: Float32Array; mask?: Uint32Array } & Partial<Record<Plane, Float32Array>>;

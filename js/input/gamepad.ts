@@ -10,7 +10,7 @@ const BUTTONS = [0, 4, 5, 1, 2, 3]; // A, the shoulders, B, X, Y: for the drill'
 const TRIGGERS = [6, 7]; // hold one to take over
 const CROSS = { up: 12, down: 13, left: 14, right: 15 };
 
-export type PadState = Pick<Gamepad, "axes"> & { buttons: readonly { pressed: boolean }[] };
+type PadState = Pick<Gamepad, "axes"> & { buttons: readonly { pressed: boolean }[] };
 
 /** The codes that a gamepad holds down. */
 export function gamepadCodes(spec: DrillSpec, { axes, buttons }: PadState): string[] {

@@ -15,7 +15,7 @@ const CAPS: Record<string, string> = {
 };
 
 /** A key's name as printed on it. */
-export function keyCap(code: string): string {
+function keyCap(code: string): string {
   return CAPS[code] ?? code.replace(/^(Key|Digit)/, "").replace(/^Numpad/, "num ");
 }
 

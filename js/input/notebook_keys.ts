@@ -23,7 +23,7 @@ export function keepKeys(root: HTMLElement, signal: AbortSignal): void {
 }
 
 /** Whether a key is the notebook's, or the browser's, although the focus is in the widget. */
-export function isTheirs(event: KeyboardEvent): boolean {
+function isTheirs(event: KeyboardEvent): boolean {
   if (!event.ctrlKey && !event.metaKey) return false;
   return !(EDITING.includes(event.code) && event.target instanceof HTMLInputElement);
 }

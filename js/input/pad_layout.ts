@@ -2,7 +2,7 @@
 import type { DrillSpec } from "../contract/protocol";
 
 /** A drill's keys as a stick and buttons see them. */
-export interface PadLayout {
+interface PadLayout {
   up: string | null; // codes
   down: string | null;
   left: string | null;

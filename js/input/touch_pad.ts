@@ -5,7 +5,7 @@ import { h } from "../ui/dom";
 import type { HeldKeys } from "./held_keys";
 import { padLayoutOf, stickCodes } from "./pad_layout";
 
-export interface TouchPad {
+interface TouchPad {
   readonly element: HTMLElement;
   /** Another drill: another pad. */
   rebuild(spec: DrillSpec): void;

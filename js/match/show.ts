@@ -27,7 +27,7 @@ const SKIP_SPEED = 60; // times real time, on the way to the next goal
 const SKIP_SECONDS = 120; // of show time, at most
 
 /** Called at every tick and event, for effects; must not touch the state. */
-export interface Spectator {
+interface Spectator {
   ticked(): void;
   happened(event: ShowEvent): void;
 }

@@ -15,7 +15,7 @@ const USUAL = 0.95; // the few cells beyond, in corners that no ball sees, shall
 const SMALLEST_RANGE = 0.05; // reward; below it nothing is worth a strong colour
 
 /** World units: x0, y0, x1, y1. */
-export type Area = readonly [number, number, number, number];
+type Area = readonly [number, number, number, number];
 
 export class ValueMap {
   /** Of the last whole grid, row by row from the top left. */

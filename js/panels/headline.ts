@@ -49,7 +49,7 @@ interface Headline {
 }
 
 /** What happens in the match, in one sentence; "" where there is nothing to say. */
-export function onThePitch(lively?: Liveliness | null): string {
+function onThePitch(lively?: Liveliness | null): string {
   if (!lively) return "";
   const { now, untrained } = lively;
   const before = untrained ? ` Untrained: ${untrained.touches}, ${untrained.shots}, ${untrained.goals}.` : "";

@@ -1,10 +1,10 @@
 /** Training: Train and Stop, one in the place of the other; in the Lab pause learning, run one update, forget everything, and where it trains. */
 
 import type { Status } from "../contract/protocol";
+import { asSentence } from "../contract/sentences";
 import { CONTROLS } from "../contract/tables";
 import { needsKernel } from "../session/kernel/lost_kernel";
 import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
-import { asSentence } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 const TRAIN = "Train: learn in the background while the match continues";

@@ -66,7 +66,7 @@ export function newCanvas(width = 1, height = 1): Canvas {
 }
 
 /** Where a world rectangle lies on a canvas of `width` x `height` device pixels: pixel = (x * scale + left, top - y * scale). */
-export interface Placement {
+interface Placement {
   scale: number; // device pixels per world unit
   left: number;
   top: number;

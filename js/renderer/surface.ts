@@ -22,7 +22,7 @@ export interface Motion {
   readonly alpha: number;
 }
 
-export interface SurfaceOptions {
+interface SurfaceOptions {
   id: string;
   view: number;
   canvas: Canvas;

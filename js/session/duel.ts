@@ -25,7 +25,7 @@ interface Ends {
 }
 
 /** How it ended; `age` is the training in seconds that the version had, null where nobody knows. */
-export interface Result {
+interface Result {
   goals: readonly [you: number, it: number];
   rival: string;
   age: number | null;

@@ -4,8 +4,8 @@ import type { Cursor, FromWorker, RendererKind } from "../contract/protocol";
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
 export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
-export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
-export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
+type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
+type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
 
 /** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
 export interface SessionEvents {

@@ -5,6 +5,7 @@
 
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
 import { rated } from "../contract/rating";
+import { asSentence, capital } from "../contract/sentences";
 import { sideName } from "../contract/sides";
 import type { Events, SessionEvents } from "./events";
 import { kernelLost } from "./kernel/lost_kernel";
@@ -96,7 +97,7 @@ export class Journal {
   /** The same warning again moves to the top: a machine that is busy for minutes does not fill the log. */
   warning(text: string): void {
     if (!text) return;
-    const sentence = capital(text) + (/[.!?…]$/.test(text) ? "" : ".");
+    const sentence = asSentence(text);
     const last = this.lines.find((line) => line.kind === "warning");
     if (last?.text === sentence) this.lines = this.lines.filter((line) => line !== last);
     this.add("warning", sentence);
@@ -160,8 +161,4 @@ export function keepJournal(session: Source, signal: AbortSignal): Journal {
 
 function written(value: ConfigValue | undefined): string {
   return value === undefined || value === "" ? "none" : String(value).split(",").join(", ");
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

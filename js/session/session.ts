@@ -177,9 +177,9 @@ export class Session {
     if (saved) this.post({ type: "RESTORE", id: this.id, snapshot: saved });
   }
 
-  step(unit: StepUnit, count = 1): void {
+  step(unit: StepUnit): void {
     if (this.show.playing) this.setShow({ playing: false });
-    this.post({ type: "STEP", id: this.id, unit, count });
+    this.post({ type: "STEP", id: this.id, unit, count: 1 });
   }
 
   skipToGoal(): void {

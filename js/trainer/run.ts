@@ -35,7 +35,7 @@ const SIGN_OF_LIFE_MS = 500;
 const KERNELS = ["train.targets"]; // what a file has of a kernel's run, and a page has no part for: it continues in the next file
 
 /** How a run begins. */
-export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
+type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "compare" | "file" | "lanes"> & {
   file: PolicyFile | null;
 };
 

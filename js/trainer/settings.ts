@@ -1,4 +1,5 @@
 /** The hyper-parameters of a run in the page: the values of the trait `config` as numbers, checked by its schema. */
+import { pairsIn } from "../contract/pairs";
 import type { Values } from "../contract/training";
 
 export interface Settings {
@@ -52,10 +53,4 @@ export function readSettings(values: Values): Settings {
 function table(value: Values[string]): Record<string, number> {
   if (typeof value === "object" && !Array.isArray(value)) return value;
   return Object.fromEntries(pairsIn(String(value)).map(([name, number]) => [name, Number(number)]));
-}
-
-function pairsIn(text: string): [name: string, number: string][] {
-  if (text === "none") return [];
-  const parts = text.split(",").filter((part) => part.trim());
-  return parts.map((part) => part.split("=").map((word) => word.trim()) as [string, string]);
 }

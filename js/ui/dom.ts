@@ -90,19 +90,17 @@ const ICONS = {
 } as const;
 export type Icon = keyof typeof ICONS;
 
-export function icon(name: Icon): SVGSVGElement {
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [key, value] of [
-    ["viewBox", "0 0 16 16"],
-    ["class", "icon"],
-    ["aria-hidden", "true"],
-  ] as const)
-    svg.setAttribute(key, value);
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name]);
-  path.setAttribute("fill-rule", "evenodd");
-  svg.append(path);
-  return svg;
+export function icon(name: Icon): SVGElement {
+  const picture = svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" });
+  picture.append(svg("path", { d: ICONS[name], "fill-rule": "evenodd" }));
+  return picture;
+}
+
+/** An element of a drawing. */
+export function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  return element;
 }
 
 /** Hands a file to the browser's downloads. */

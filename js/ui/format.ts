@@ -26,9 +26,9 @@ export function fixed(value: number, places = 2): string {
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
-/** The same with a plus where it is not less than nothing. */
-export function signed(value: number, places = 2): string {
-  return fixed(value, places).replace(/^(?=\d)/, "+");
+/** To hundredths, with a plus where it is not less than nothing. */
+export function signed(value: number): string {
+  return fixed(value).replace(/^(?=\d)/, "+");
 }
 
 /** A share from 0 to 1 in percent. */
@@ -51,19 +51,4 @@ export function clock(seconds: number): string {
 
 function trim(digits: string): string {
   return digits.includes(".") && !digits.includes("e") ? digits.replace(/\.?0+$/, "") : digits;
-}
-
-/** With a full stop at the end, where nothing else ends it: the kernel's texts are written without one. */
-export function withStop(text: string): string {
-  return !text || /[.!?…]$/.test(text) ? text : `${text}.`;
-}
-
-/** With a capital and a full stop. */
-export function asSentence(text: string): string {
-  return capital(withStop(text));
-}
-
-/** With a capital at the beginning. */
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

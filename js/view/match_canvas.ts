@@ -12,7 +12,7 @@ import { control, h } from "../ui/dom";
 import { reducedMotion, watchDensity } from "../ui/theme";
 import type { View } from "./view";
 
-export interface CanvasOptions {
+interface CanvasOptions {
   view: View;
   number: number; // of the view among this widget's
   theme: () => Theme;

@@ -19,7 +19,7 @@ import { buildScoreboard } from "./scoreboard";
 import { buildShare } from "./share_menu";
 import type { View } from "./view";
 
-export interface StageOptions {
+interface StageOptions {
   view: View;
   number: number; // of the view among this widget's
   theme: () => Theme;

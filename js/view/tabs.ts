@@ -1,8 +1,8 @@
 /** The tabs beside the match: a list of names, of which one is selected, and what stands under it. Arrow keys, Home and End move. */
 import type { TabName } from "../contract/protocol";
+import { capital } from "../contract/sentences";
 import { TABS } from "../contract/tables";
 import { h, setAttribute, setText } from "../ui/dom";
-import { capital } from "../ui/format";
 
 export const TAB_NAMES = Object.keys(TABS) as readonly TabName[];
 const MOVES: Record<string, (at: number, count: number) => number> = {

@@ -13,7 +13,7 @@ import { captionHeight, drawCaption, type Score, scoresUntil } from "./caption";
 import { dithered, paletteOf } from "./gif_palette";
 import { type EncodedPicture, webm } from "./webm";
 
-export const FILM_SECONDS = 10;
+const FILM_SECONDS = 10;
 /** Pixels, and pictures a second; a GIF knows delays in hundredths of a second only. A PNG is the last picture alone. */
 const FORMATS: Record<FilmFormat, { width: number; rate: number }> = {
   gif: { width: 480, rate: 20 },

@@ -6,7 +6,7 @@
 import type { Elsewhere } from "../../match/decider";
 
 /** Tick, sum of the state before the decision, and each side's action. */
-export type Decision = readonly number[];
+type Decision = readonly number[];
 
 /** A match to be played from here on. */
 export interface Wanted {

@@ -1,4 +1,5 @@
 /** Frames as the kernel packs them: what the policy sees in four shades, and what a world model makes of it in sixteen. */
+import { bytesOf } from "../../contract/bytes";
 import type { Bytes } from "../../contract/protocol";
 
 export const [WIDTH, HEIGHT] = [80, 72];
@@ -14,7 +15,7 @@ export class Pictures {
   private readonly bytes: Uint8Array;
 
   constructor(bytes: Bytes) {
-    this.bytes = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.bytes = bytesOf(bytes);
   }
 
   seen(): Picture {

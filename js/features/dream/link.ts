@@ -38,7 +38,7 @@ export interface Moment {
 }
 
 /** What was imagined after a decision, and what came. */
-export interface Film {
+interface Film {
   imagined: Picture[];
   reward: number[];
   continues: number[];

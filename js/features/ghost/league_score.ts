@@ -2,7 +2,7 @@
 import type { LeagueRow } from "../../contract/protocol";
 import { Z95 } from "../../contract/tables";
 
-export interface LeagueScore {
+interface LeagueScore {
   newest: string;
   older: string;
   matches: number;

@@ -2,6 +2,7 @@
  * The learner of a run that the kernel starts and steers (`engine="page"`): hands the kernel's orders to the trainer's worker and what that
  * says to the kernel, as `learner_to_kernel` has it. dshq_widget/widget/in_page/run.py is the other end.
  */
+import { bytesOf } from "../../contract/bytes";
 import { listen, type Model } from "../../contract/model";
 import type { DrillSpec, KernelToPage, MetricsRow } from "../../contract/protocol";
 import type { FromTrainer, ToTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
@@ -125,8 +126,8 @@ export class LearnerLink {
     this.thread = new TrainerThread(code, (message) => this.hear(message), laneCount(Number(values.workers), Number(values.num_envs)));
     this.thread.post({
       ...{ type: "START", spec, modules, wgsl, prefer: "", compare: comparedEvery(), values, metrics, paused, asked, lanes: [] },
-      file: file ? bytesOf(file) : null,
-      policy: weights ? { ...policy, weights: new Float32Array(bytesOf(weights).buffer) } : null,
+      file: file ? bytesOf(file).slice() : null,
+      policy: weights ? { ...policy, weights: new Float32Array(bytesOf(weights).slice().buffer) } : null,
       scenes,
     });
     for (const message of this.early.splice(0)) this.thread.post(message);
@@ -213,8 +214,4 @@ export class LearnerLink {
       console.debug("dshq-widget: the kernel that steers this run takes no messages:", error); // it is gone, which the page says; the run stays
     }
   }
-}
-
-function bytesOf(view: DataView<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }

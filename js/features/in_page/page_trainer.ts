@@ -2,6 +2,7 @@
  * Stands where the kernel stands for a page that trains by itself: answers the page's messages, keeps the traits of the training, and runs
  * the trainer's worker. Panels do not know the difference.
  */
+import { bytesOf } from "../../contract/bytes";
 import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { MACHINE_METRICS } from "../../contract/tables";
@@ -415,6 +416,5 @@ export async function packPolicy(code: string, model: Pick<Model, "get">): Promi
 function policyIn(policy: PolicyTrait | null): TrainedPolicy | null {
   if (!policy?.data?.byteLength) return null;
   const { version, step, layers, activation, data } = policy;
-  const bytes = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return { version, step, layers, activation, weights: new Float32Array(bytes.slice().buffer) };
+  return { version, step, layers, activation, weights: new Float32Array(bytesOf(data).slice().buffer) };
 }

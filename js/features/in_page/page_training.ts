@@ -2,6 +2,7 @@
  * When a page trains, and what it offers: by itself at once in an exported page, and on request when the kernel is gone or hardly gets on;
  * for the kernel with `engine="page"`. A run that the browser kept is offered to whoever trains now.
  */
+import { bytesOf } from "../../contract/bytes";
 import { listen, type Model } from "../../contract/model";
 import type { KernelToPage, PageAttribute } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
@@ -174,7 +175,7 @@ export class PageTraining implements Between {
       const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
         if (message.type !== "TRAINER") return;
         answered.abort();
-        const [code, learner, drill, wgsl] = buffers.map((view) => view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+        const [code, learner, drill, wgsl] = buffers.map((view) => bytesOf(view).slice().buffer);
         if (!code || !learner || !drill) reject(new Error(message.problem || "The kernel sent no trainer."));
         else resolve({ code: new TextDecoder().decode(code), modules: { learner, drill }, wgsl: new TextDecoder().decode(wgsl) });
       };

@@ -4,7 +4,7 @@ import type { DeclaredCurve, DrillSpec } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
 import { compact, percent, signed } from "../../ui/format";
 
-export interface Series {
+interface Series {
   key: string;
   name: string;
   colour: string; // a custom property of style.css

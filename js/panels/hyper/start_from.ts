@@ -1,7 +1,7 @@
 /** What training starts from: an untrained network or a policy of the ladder. Can be chosen while nothing is learned. */
 import type { Status } from "../../contract/protocol";
+import { capital } from "../../contract/sentences";
 import { field, h, select, setOptions, setText } from "../../ui/dom";
-import { capital } from "../../ui/format";
 import type { PanelView } from "../panel";
 
 const NOTHING = "";

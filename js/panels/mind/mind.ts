@@ -5,9 +5,10 @@
  */
 
 import type { DrillSpec, Thought } from "../../contract/protocol";
+import { capital } from "../../contract/sentences";
 import { sideName } from "../../contract/sides";
 import { field, h, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
-import { capital, compact, fixed, percent, signed } from "../../ui/format";
+import { compact, fixed, percent, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildAnswer } from "./answer";
 import { buildChips } from "./chips";
@@ -24,13 +25,7 @@ function build(view: PanelView): HTMLElement {
   const none = h("p", { class: "sentence" });
   const moves = h("div", { class: "moves" });
   const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
-  const thoughts = h(
-    "div",
-    { class: "thoughts" },
-    part("Why that move? What else it could do", "", buildOutcomes(view)),
-    part("What it would do", "Probability of each option now. The dot marks the current choice.", moves),
-    part("What it sees", "The inputs of the network, and how strongly each one affects the current move.", inputs),
-  );
+  const thoughts = h("div", { class: "thoughts" }, ...buildParts(view, moves, inputs));
   const panel = h(
     "section",
     { class: "mind body", "aria-label": "What it thinks" },
@@ -78,6 +73,14 @@ function build(view: PanelView): HTMLElement {
   rebuild();
   watch();
   return panel;
+}
+
+function buildParts(view: PanelView, moves: HTMLElement, inputs: HTMLElement): HTMLElement[] {
+  return [
+    part("Why that move? What else it could do", "", buildOutcomes(view)),
+    part("What it would do", "Probability of each option now. The dot marks the current choice.", moves),
+    part("What it sees", "The inputs of the network, and how strongly each one affects the current move.", inputs),
+  ];
 }
 
 /** Why there is no network to ask. */

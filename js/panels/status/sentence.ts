@@ -1,6 +1,6 @@
 /** What the training does, in one sentence that a student understands. */
 import type { ConfigTrait, ConfigValue, MetricsRow, Status } from "../../contract/protocol";
-import { asSentence } from "../../ui/format";
+import { asSentence } from "../../contract/sentences";
 
 /** Said where the kernel says nothing more exact. */
 export const SENTENCES: Record<Status, string> = {

@@ -1,9 +1,9 @@
 /** The status of the training: one pill, one sentence on what it does or what went wrong, and what it has reached. */
 
 import type { Status } from "../../contract/protocol";
+import { withStop } from "../../contract/sentences";
 import { runSettings } from "../../session/settings/run_settings";
 import { h, setText } from "../../ui/dom";
-import { withStop } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildPreview } from "./preview";
 import { forgets, sentenceOf } from "./sentence";

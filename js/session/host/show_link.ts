@@ -1,8 +1,9 @@
 /** What the show host is set to: the drill, the policies and the settings of the show. Sends what differs from what it has. */
 
+import { bytesOf } from "../../contract/bytes";
 import type { Model, SavedSnapshot } from "../../contract/model";
 import { ownOpponent, scriptsOf } from "../../contract/opponents";
-import type { Bytes, ShowTrait, ToWorker } from "../../contract/protocol";
+import type { ShowTrait, ToWorker } from "../../contract/protocol";
 import type { Events, SessionEvents } from "../events";
 import type { Facing } from "../facing";
 
@@ -49,7 +50,7 @@ export class ShowLink {
   sendPolicy(): void {
     const policy = this.ends.model.get("policy");
     if (!policy?.data?.byteLength) return;
-    const data = copyBytes(policy.data);
+    const data = bytesOf(policy.data).slice().buffer; // a copy may be transferred without taking the trait's own away
     const { version, layers, activation } = policy;
     const replaces = policy.run !== this.run;
     this.run = policy.run;
@@ -97,17 +98,11 @@ export class ShowLink {
     if (rival === null && show.mode === "sandbox") return;
     if (rival) {
       const { version, layers, activation } = rival;
-      const data = copyBytes(rival.data);
+      const data = bytesOf(rival.data).slice().buffer;
       this.ends.post({ type: "RIVAL", id, name: opponent, version, layers, activation, data }, [data]);
     }
     const drill = model.get("drill")?.spec;
     const named = rival || scriptsOf(drill).includes(opponent) ? opponent : ownOpponent(drill);
     this.ends.post({ type: "SET_MODE", id, mode: show.mode, opponent: show.mode === "human_vs_ai" && !met ? "" : named });
   }
-}
-
-/** A fresh ArrayBuffer of the same bytes: it may be transferred without taking the trait's own away. */
-function copyBytes(bytes: Bytes): ArrayBuffer {
-  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return view.slice().buffer;
 }

@@ -2,6 +2,7 @@
  * A widget's traits over a websocket, for a page without a notebook, in place of the ipywidgets model. The page's end of
  * dshq_widget/widget/play_comm.py, which describes a frame. It emits `comm:close` when the connection is lost and reconnects by itself.
  */
+import { bytesOf } from "../../contract/bytes";
 import type { Model, Traits } from "../../contract/model";
 import type { PageToKernel } from "../../contract/protocol";
 
@@ -194,10 +195,6 @@ export function same(a: unknown, b: unknown): boolean {
 
 function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value);
-}
-
-function bytesOf(value: ArrayBuffer | ArrayBufferView): Uint8Array {
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

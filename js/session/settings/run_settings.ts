@@ -2,7 +2,7 @@
 
 import type { ConfigSchemaEntry, ConfigTrait, ConfigValue } from "../../contract/protocol";
 
-export interface RunSettings {
+interface RunSettings {
   values: Record<string, ConfigValue>;
   defaults: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;

@@ -1,5 +1,7 @@
 /** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/setting.py. */
+
 import { scriptsOf } from "../../contract/opponents";
+import { pairsIn } from "../../contract/pairs";
 import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../../contract/protocol";
 
 /**
@@ -67,10 +69,4 @@ export function checkSaved(key: string, value: ConfigValue | Record<string, numb
 export function namesFor(kind: string | undefined, spec: Pick<DrillSpec, "terms" | "baselines"> | undefined): string[] {
   if (kind === "weights") return (spec?.terms ?? []).map(({ name }) => name);
   return ["self", "pool", ...scriptsOf(spec)];
-}
-
-function pairsIn(text: string): [name: string, number: string][] {
-  if (text === "none") return [];
-  const parts = text.split(",").filter((part) => part.trim());
-  return parts.map((part) => part.split("=").map((word) => word.trim()) as [string, string]);
 }

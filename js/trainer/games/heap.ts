@@ -41,12 +41,12 @@ export class Block {
   }
 
   /** Writes whole numbers as i64, each exact up to 2^53. */
-  putI64(numbers: ArrayLike<number>, first = 0): this {
+  putI64(numbers: ArrayLike<number>): this {
     const words = this.i32;
     for (let k = 0; k < numbers.length; k++) {
       const value = numbers[k]!;
-      words[2 * (first + k)] = value | 0;
-      words[2 * (first + k) + 1] = Math.floor(value / 2 ** 32);
+      words[2 * k] = value | 0;
+      words[2 * k + 1] = Math.floor(value / 2 ** 32);
     }
     return this;
   }

@@ -44,7 +44,7 @@ export function shareTiles(tiles: number, shares: ReadonlyMap<number, number>): 
 }
 
 /** The side that learns in each tile; those of a kind take turns, whatever lies between them. */
-export function alternateSides(kinds: readonly number[]): number[] {
+function alternateSides(kinds: readonly number[]): number[] {
   const turns = new Map<number, number>();
   return kinds.map((kind) => {
     const turn = turns.get(kind) ?? 0;
@@ -54,7 +54,7 @@ export function alternateSides(kinds: readonly number[]): number[] {
 }
 
 /** Groups of tiles, four numbers each: both sides of a self-play tile, or two tiles' learning sides. */
-export function makeGroups(kinds: readonly number[], sides: number, learning: readonly number[]): number[][] {
+function makeGroups(kinds: readonly number[], sides: number, learning: readonly number[]): number[][] {
   const groups: number[][] = [];
   const singles: [kind: number, tile: number, side: number][] = [];
   for (const [tile, kind] of kinds.entries()) {

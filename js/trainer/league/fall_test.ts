@@ -37,7 +37,7 @@ export function fallen(points: number, matches: number, strength: number): numbe
   return strength >= FALL.worth ? logRatio(points, matches, FALL.fall * strength, strength) : 0;
 }
 
-export interface Fall {
+interface Fall {
   points: number; // of the policy
   before: number; // of the reference
   matches: number; // of each

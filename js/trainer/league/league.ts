@@ -14,7 +14,7 @@ import { type LeagueState, readState, type Snapshot, writeState } from "./league
 import type { TableRow } from "./league_rows";
 import { type Champion, Succession } from "./succession";
 
-export type LeagueDrill = Pick<DrillSpec, "sides" | "baselines" | "time_limit" | "action_repeat">;
+type LeagueDrill = Pick<DrillSpec, "sides" | "baselines" | "time_limit" | "action_repeat">;
 
 /** A drill of one side has no league: no round is ever due. */
 export class League {

@@ -29,7 +29,7 @@ export interface Reign {
 }
 
 /** Plays matches with the pinned opponent of a place; no two calls of a round have the same `series`. Gives the points. */
-export type Meet = (weights: Float32Array, opponent: number, matches: number, series: number) => number;
+type Meet = (weights: Float32Array, opponent: number, matches: number, series: number) => number;
 
 export class Succession {
   champion: Champion | null = null;

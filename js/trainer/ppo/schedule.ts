@@ -10,12 +10,12 @@ export type Hyper = Pick<
 >;
 
 /** How much of the schedules' length is over, 0..1. */
-export function shareDone({ total_agent_steps }: Settings, agentSteps: number): number {
+function shareDone({ total_agent_steps }: Settings, agentSteps: number): number {
   return Math.min(1, agentSteps / total_agent_steps);
 }
 
 /** The factor of the learning rate: it falls to `FINAL_RATE`, in a line or a cosine. */
-export function rateFactor(settings: Settings, agentSteps: number): number {
+function rateFactor(settings: Settings, agentSteps: number): number {
   const done = shareDone(settings, agentSteps);
   if (settings.lr_schedule === "linear") return 1 - (1 - FINAL_RATE) * done;
   if (settings.lr_schedule === "cosine") {

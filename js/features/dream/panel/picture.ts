@@ -3,7 +3,7 @@
 import { h } from "../../../ui/dom";
 import { HEIGHT, type Picture, WIDTH } from "../frames";
 
-export interface PictureCanvas {
+interface PictureCanvas {
   readonly element: HTMLCanvasElement;
   /** Null: nothing yet. The same picture again costs nothing. */
   show(picture: Picture | null): void;

@@ -1,11 +1,10 @@
 /** How surprised the world model was of late: the divergence of what a frame said from what was expected, in nats. */
 
 import type { PanelView } from "../../../panels/panel";
-import { h, setAttribute, setText } from "../../../ui/dom";
+import { h, setAttribute, setText, svg } from "../../../ui/dom";
 import { fixed } from "../../../ui/format";
 import { DreamLink } from "../link";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, EDGE] = [240, 72, 3];
 const LEAST = 1; // nats at the top of the scale: below that the model learns nothing from a surprise
 
@@ -32,10 +31,4 @@ export function buildSurprise({ session, signal }: PanelView): HTMLElement {
   follow();
   const title = "How far a frame moves the world model's prediction (KL divergence)";
   return h("figure", { class: "surprise", title }, h("figcaption", {}, "Surprise ", last), around);
-}
-
-function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  return element;
 }

@@ -1,8 +1,9 @@
 /** The newest proposal: its components and what they weigh, the expected reward beside the threshold, and the verdict. */
 
+import { capital } from "../../../contract/sentences";
 import type { PanelView } from "../../../panels/panel";
 import { h, setAttribute, setBalance, setSpan, setText } from "../../../ui/dom";
-import { capital, fixed, percent, signed } from "../../../ui/format";
+import { fixed, percent, signed } from "../../../ui/format";
 import { GateLink } from "../link";
 import type { Proposal } from "../messages";
 import { nameOf } from "./words";

@@ -1,6 +1,7 @@
 /** A proposal in words. */
 
-import { capital, signed } from "../../../ui/format";
+import { capital } from "../../../contract/sentences";
+import { signed } from "../../../ui/format";
 import type { Proposal } from "../messages";
 
 const SIDE = 20; // chunks along an edge

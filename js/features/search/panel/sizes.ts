@@ -1,11 +1,10 @@
 /** The effective sample size over the decisions ahead: how many futures still count. */
 
 import type { PanelView } from "../../../panels/panel";
-import { h, setAttribute, setText } from "../../../ui/dom";
+import { h, setAttribute, setText, svg } from "../../../ui/dom";
 import { fixed } from "../../../ui/format";
 import { SearchLink } from "../link";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, EDGE] = [160, 56, 4];
 
 export function buildSizes({ session, signal }: PanelView): HTMLElement {
@@ -30,18 +29,11 @@ export function buildSizes({ session, signal }: PanelView): HTMLElement {
   session.events.on("futures", follow, signal);
   follow();
   const title = "Effective sample size: how many futures share the weight, after each decision ahead";
-  return h("div", { class: "sizes", title }, h("span", { class: "caption" }, "Futures that count"), h("span", { class: "count" }, last, " ", most), box(curve));
-}
-
-function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  return element;
-}
-
-/** What an HTML builder takes. */
-function box(curve: SVGElement): HTMLElement {
-  const around = h("div", {});
-  around.append(curve);
-  return around;
+  return h(
+    "div",
+    { class: "sizes", title },
+    h("span", { class: "caption" }, "Futures that count"),
+    h("span", { class: "count" }, last, " ", most),
+    h("div", {}, curve),
+  );
 }
