@@ -97,8 +97,8 @@ class Reel implements Motion {
   }
 }
 
-function open(root: HTMLElement, { spec, javascript, recording }: Published): void {
-  const game = loadRules(javascript);
+/** Plays the whole match, and says whether it ends in the state that was published. */
+function buildVerdict(root: HTMLElement, game: Game, spec: DrillSpec, recording: Recording): HTMLElement {
   const found = stateHash(replay(game, spec, recording).buffer);
   const agrees = found === recording.sha256;
   const verdict = h("p", { class: "verdict", role: "status" });
@@ -109,7 +109,42 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
       : `Replayed in this page. The final state is ${found}, but ${recording.sha256} was published.`,
   );
   Object.assign(root.dataset, { verified: String(agrees), sha256: found, theme: detectTheme() });
+  return verdict;
+}
 
+/** A canvas on the pitch, a fresh one where the graphics fail, which draws the reel as it stands. */
+function drawOn(pitch: HTMLElement, root: HTMLElement, reel: Reel, say: (text: string) => void): () => void {
+  const gpu = new Gpu(
+    () => void surface.deviceLost(),
+    (text) => say(`WebGPU: ${text}`),
+  );
+  let surface = begin("webgpu", "");
+  function begin(renderer: RendererKind, reason: string): Surface {
+    const canvas = h("canvas", { class: "match", role: "img", "aria-label": `Match of ${reel.spec.title}` });
+    pitch.replaceChildren(canvas);
+    const { clientWidth: width, clientHeight: height } = pitch;
+    const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };
+    return new Surface(options, gpu, "page", receive, () => undefined);
+  }
+  function receive(message: FromWorker): void {
+    if (message.type === "READY") root.dataset.renderer = message.renderer;
+    if (message.type === "CANVAS_LOST") surface = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
+    if (message.type === "ERROR") say(message.text);
+  }
+  const resize = () => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio);
+  new ResizeObserver(resize).observe(pitch);
+  watchDensity(resize, new AbortController().signal);
+  watchTheme(() => {
+    root.dataset.theme = detectTheme();
+    surface.setTheme(detectTheme());
+    reel.effects.setMotion(reducedMotion());
+  }, new AbortController().signal);
+  return () => surface.draw(reel, reel.effects, NOTHING_OVER);
+}
+
+function open(root: HTMLElement, { spec, javascript, recording }: Published): void {
+  const game = loadRules(javascript);
+  const verdict = buildVerdict(root, game, spec, recording);
   const reel = new Reel(game, spec, recording);
   const pitch = h("div", { class: "pitch" });
   const clock = h("output", { class: "clock" });
@@ -129,32 +164,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   });
   root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, speed, fast), verdict);
 
-  const gpu = new Gpu(
-    () => void surface.deviceLost(),
-    (text) => setText(verdict, `WebGPU: ${text}`),
-  );
-  let surface = begin("webgpu", "");
-  function begin(renderer: RendererKind, reason: string): Surface {
-    const canvas = h("canvas", { class: "match", role: "img", "aria-label": `Match of ${spec.title}` });
-    pitch.replaceChildren(canvas);
-    const { clientWidth: width, clientHeight: height } = pitch;
-    const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };
-    return new Surface(options, gpu, "page", receive, () => undefined);
-  }
-  function receive(message: FromWorker): void {
-    if (message.type === "READY") root.dataset.renderer = message.renderer;
-    if (message.type === "CANVAS_LOST") surface = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
-    if (message.type === "ERROR") setText(verdict, message.text);
-  }
-  const resize = () => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio);
-  new ResizeObserver(resize).observe(pitch);
-  watchDensity(resize, new AbortController().signal);
-  watchTheme(() => {
-    root.dataset.theme = detectTheme();
-    surface.setTheme(detectTheme());
-    reel.effects.setMotion(reducedMotion());
-  }, new AbortController().signal);
-
+  const draw = drawOn(pitch, root, reel, (text) => setText(verdict, text));
   let last = performance.now();
   let cheered = false;
   const frame = (now: number) => {
@@ -162,7 +172,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     last = now;
     if (reel.over && !cheered && recording.league.winner >= 0) reel.celebrate(recording.league.winner);
     cheered = reel.over;
-    surface.draw(reel, reel.effects, NOTHING_OVER);
+    draw();
     place.value = String(reel.tick);
     setText(clock, `${(reel.tick / spec.tick_rate).toFixed(1)} s`);
     setText(speed, multiple(reel.speed));

@@ -15,6 +15,121 @@ const PAGE = "Save web page: downloads one HTML file to send; whoever opens it p
 const SAID_MS = 8_000; // that the word on what was saved stays
 const PAGE_TRAINS = "Needs training in the kernel, but this page trains by itself now.";
 
+/** What the menu says and where: under its entries how far something is, on the pitch what was saved. */
+class Word {
+  readonly under = h("p", { class: "said", role: "status", "aria-live": "polite" });
+  readonly saved = h("p", { class: "saved", role: "status" });
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `close` closes the menu. */
+  constructor(
+    private readonly close: () => void,
+    signal: AbortSignal,
+  ) {
+    this.under.hidden = this.saved.hidden = true;
+    signal.addEventListener("abort", () => clearTimeout(this.timer), { once: true });
+  }
+
+  say(text: string): void {
+    this.under.hidden = !text;
+    setText(this.under, text);
+  }
+
+  /** It is done: the menu closes, and what was saved is said on the pitch for a while. */
+  done(name: string): void {
+    this.say("");
+    this.close();
+    setText(this.saved, `Saved ${name}.`);
+    this.saved.hidden = false;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (this.saved.hidden = true), SAID_MS);
+  }
+
+  /** Hands a file to the browser's downloads. */
+  keep(name: string, content: Blob): void {
+    download(name, content);
+    this.done(name);
+  }
+}
+
+/** One entry: what it does may take a while and may fail, and both are written under the entries. */
+function buildEntry(word: Word, id: ControlId, icon: Icon, title: string, act: () => void | Promise<void>): HTMLButtonElement {
+  const element = button(id, { icon, title, class: "button entry" }, async () => {
+    if (element.getAttribute("aria-busy") === "true") return;
+    element.setAttribute("aria-busy", "true");
+    word.say("");
+    try {
+      await act();
+    } catch (error) {
+      word.say((error as Error).message);
+    }
+    element.removeAttribute("aria-busy");
+  });
+  return element;
+}
+
+/** A file picker; what is wrong with the chosen file is said, else the menu closes. */
+function buildPicker(word: Word, id: ControlId, accept: string, take: (file: File) => Promise<void>, close: () => void): HTMLInputElement {
+  const input = h("input", { type: "file", accept, ...control(id), tabindex: -1 });
+  input.hidden = true;
+  input.addEventListener("change", () => {
+    const chosen = input.files?.[0];
+    input.value = ""; // the same file may be chosen again
+    if (chosen) take(chosen).then(close, (error: Error) => word.say(error.message));
+  });
+  return input;
+}
+
+/** The entries that save or play the match itself. `score` is what the scoreboard shows. */
+function buildMatchEntries({ session, signal }: View, word: Word, theme: () => Theme, score: () => [number, number], choose: () => void) {
+  const film = async (format: FilmFormat, called: string) => {
+    const drill = session.model.get("drill");
+    if (!drill) return;
+    const { spec, javascript } = drill;
+    const caption = captionOf(session, score());
+    const order = { format, spec, javascript, recording: await session.record(), theme: theme(), caption };
+    const content = await makeFilm(order, (share) => word.say(`Making the ${called}: ${Math.round(100 * share)} %`), signal);
+    word.keep(`${spec.name}.${format}`, content);
+  };
+  const page = buildEntry(word, "web-page", "save", PAGE, async () => {
+    word.say("Making the web page.");
+    const made = await fetchPage(session, signal);
+    download(made.name, made);
+    word.done(`${made.name}. Send this file: it opens in any browser`);
+  });
+  const replay = buildEntry(word, "save-replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
+    const recording = await session.record();
+    word.keep(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
+  });
+  return {
+    page,
+    replay,
+    play: buildEntry(word, "load-replay", "open", "Load replay: plays a saved replay here; the live match waits", choose),
+    picture: buildEntry(word, "save-picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture")),
+    gif: buildEntry(word, "save-gif", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF")),
+    video: buildEntry(word, "save-video", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video")),
+  };
+}
+
+/** Opens and closes a menu by its `opener`, by a press elsewhere and by Escape; `first` has the focus when it opens. */
+function openBy(opener: HTMLElement, menu: HTMLElement, first: () => HTMLElement, signal: AbortSignal): (open: boolean) => void {
+  opener.setAttribute("aria-expanded", "false");
+  opener.setAttribute("aria-controls", menu.id);
+  const setOpen = (open: boolean) => {
+    menu.hidden = !open;
+    opener.setAttribute("aria-expanded", String(open));
+    if (open) first().focus();
+  };
+  const outside = (event: Event) => !event.composedPath().some((target) => target === menu || target === opener); // in a shadow root, too
+  document.addEventListener("pointerdown", (event) => !menu.hidden && outside(event) && setOpen(false), { signal });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    setOpen(false);
+    opener.focus();
+  });
+  return setOpen;
+}
+
 /**
  * The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. `score`
  * is what the scoreboard shows.
@@ -26,94 +141,19 @@ export function buildShare(
   score: () => [number, number],
 ): { button: HTMLElement; menu: HTMLElement; saved: HTMLElement; open(): void } {
   const { session, signal } = view;
-  const said = h("p", { class: "said", role: "status", "aria-live": "polite" });
-  const say = (text: string) => {
-    said.hidden = !text;
-    setText(said, text);
-  };
-  const saved = h("p", { class: "saved", role: "status" });
-  saved.hidden = true;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  /** It is done: the menu closes, and what was saved is said on the pitch for a while. */
-  const done = (name: string) => {
-    say("");
+  const close = () => setOpen(false);
+  const word = new Word(() => {
     const held = menu.querySelector(":focus") !== null;
-    setOpen(false);
+    close();
     if (held) opener.focus();
-    setText(saved, `Saved ${name}.`);
-    saved.hidden = false;
-    clearTimeout(timer);
-    timer = setTimeout(() => (saved.hidden = true), SAID_MS);
-  };
-  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  /** Hands a file to the browser's downloads. */
-  const keep = (name: string, content: Blob) => {
-    download(name, content);
-    done(name);
-  };
-
-  /** One entry: what it does may take a while and may fail, and both are written under the entries. */
-  const entry = (id: ControlId, icon: Icon, title: string, act: () => void | Promise<void>) => {
-    const element = button(id, { icon, title, class: "button entry" }, async () => {
-      if (element.getAttribute("aria-busy") === "true") return;
-      element.setAttribute("aria-busy", "true");
-      say("");
-      try {
-        await act();
-      } catch (error) {
-        say((error as Error).message);
-      }
-      element.removeAttribute("aria-busy");
-    });
-    return element;
-  };
-
-  /** A file picker; what becomes of the chosen file is said, or the menu closes. */
-  const picker = (id: ControlId, accept: string, take: (file: File) => Promise<void>) => {
-    const input = h("input", { type: "file", accept, ...control(id), tabindex: -1 });
-    input.hidden = true;
-    input.addEventListener("change", () => {
-      const chosen = input.files?.[0];
-      input.value = ""; // the same file may be chosen again
-      if (chosen)
-        take(chosen).then(
-          () => setOpen(false),
-          (error: Error) => say(error.message),
-        );
-    });
-    return input;
-  };
-  const file = picker("policy-file", ".dshq", (chosen) => loadPolicy(session, chosen));
-  const recorded = picker("replay-file", ".json", (chosen) => session.replay.load(chosen));
-
-  const save = entry("save-policy", "save", SAVE, async () => done(`${await savePolicy(session, signal)}, the newest version`));
-  const load = entry("load-policy", "open", LOAD, () => file.click());
-  const replay = entry("save-replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
-    const recording = await session.record();
-    keep(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
-  });
-  const play = entry("load-replay", "open", "Load replay: plays a saved replay here; the live match waits", () => recorded.click());
-  const page = entry("web-page", "save", PAGE, async () => {
-    say("Making the web page.");
-    const made = await fetchPage(session, signal);
-    download(made.name, made);
-    done(`${made.name}. Send this file: it opens in any browser`);
-  });
-  const film = async (format: FilmFormat, called: string) => {
-    const drill = session.model.get("drill");
-    if (!drill) return;
-    const { spec, javascript } = drill;
-    const caption = captionOf(session, score());
-    const order = { format, spec, javascript, recording: await session.record(), theme: theme(), caption };
-    const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`), signal);
-    keep(`${spec.name}.${format}`, content);
-  };
-  const picture = entry("save-picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));
-  const gif = entry("save-gif", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
-  const video = entry("save-video", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
-
-  const full = entry("full-screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
-    setOpen(false);
+  }, signal);
+  const file = buildPicker(word, "policy-file", ".dshq", (chosen) => loadPolicy(session, chosen), close);
+  const recorded = buildPicker(word, "replay-file", ".json", (chosen) => session.replay.load(chosen), close);
+  const save = buildEntry(word, "save-policy", "save", SAVE, async () => word.done(`${await savePolicy(session, signal)}, the newest version`));
+  const load = buildEntry(word, "load-policy", "open", LOAD, () => file.click());
+  const { page, picture, gif, video, replay, play } = buildMatchEntries(view, word, theme, score, () => recorded.click());
+  const full = buildEntry(word, "full-screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
+    close();
     opener.focus(); // the menu, which had the focus, is gone
     if (document.fullscreenElement) await document.exitFullscreen();
     else await stage.requestFullscreen({ navigationUI: "hide" });
@@ -121,27 +161,14 @@ export function buildShare(
   full.hidden = !document.fullscreenEnabled;
 
   const entries = [page, picture, save, gif, load, video, replay, full, play]; // first what one sends
-  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, recorded, said);
+  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, recorded, word.under);
   for (const element of [picture, gif, replay, play, page, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
-  menu.hidden = said.hidden = true;
+  menu.hidden = true;
   const opener = button("share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
     setOpen(menu.hidden),
   );
-  opener.setAttribute("aria-expanded", "false");
-  opener.setAttribute("aria-controls", menu.id);
-  const setOpen = (open: boolean) => {
-    menu.hidden = !open;
-    opener.setAttribute("aria-expanded", String(open));
-    if (open) save.disabled ? replay.focus() : save.focus();
-  };
-  const outside = (event: Event) => !event.composedPath().some((target) => target === menu || target === opener); // in a shadow root, too
-  document.addEventListener("pointerdown", (event) => !menu.hidden && outside(event) && setOpen(false), { signal });
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    setOpen(false);
-    opener.focus();
-  });
+  const setOpen = openBy(opener, menu, () => (save.disabled ? replay : save), signal);
 
   const follow = () => {
     for (const element of [save, load]) {
@@ -155,7 +182,7 @@ export function buildShare(
   session.events.on("status", follow, signal);
   follow();
   takeDrops(stage, session, signal);
-  return { button: opener, menu, saved, open: () => setOpen(true) };
+  return { button: opener, menu, saved: word.saved, open: () => setOpen(true) };
 }
 
 let views = 0;

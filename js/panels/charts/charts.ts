@@ -19,16 +19,7 @@ function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const cursor = `dshq-${session.id}-${serial++}`;
   const figures: Figure[] = [];
-  const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
-  const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", () => refresh());
-  const table = buildToggle("chart-table", "Table: the points as numbers, instead of the curves", () => {
-    for (const figure of figures) figure.asTable(pressed(table));
-    png.disabled = pressed(table); // the curves behind it stand still
-    png.title = png.disabled ? "Export PNG: needs the curves. Turn Table off first" : PNG;
-    refresh();
-  });
-  const [csv, png] = buildExports(session, figures);
-  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, csv, png);
+  const { axis, log, table, tools } = buildTools(session, figures, () => refresh());
   const [lead, grid] = [h("div", { class: "curves lead" }), h("div", { class: "curves" })];
   const more = h("details", { class: "fold" }, foldHandle("more-curves"), tools, grid);
 
@@ -101,6 +92,20 @@ function buildToggle(id: "log-scale" | "chart-table", title: string, changed: ()
   });
   setAttribute(toggle, "aria-pressed", "false");
   return toggle;
+}
+
+function buildTools(session: PanelSession, figures: readonly Figure[], refresh: () => void) {
+  const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
+  const log = buildToggle("log-scale", "Log scale: makes small changes of losses and speed visible beside large ones", refresh);
+  const table = buildToggle("chart-table", "Table: the points as numbers, in the place of the curves", () => {
+    for (const figure of figures) figure.asTable(pressed(table));
+    png.disabled = pressed(table); // the curves behind it stand still
+    png.title = png.disabled ? "Export PNG: needs the curves. Turn Table off first" : PNG;
+    refresh();
+  });
+  const [csv, png] = buildExports(session, figures);
+  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, table, axis, csv, png);
+  return { axis, log, table, tools };
 }
 
 /** Every metric as CSV, the curves as PNG. */

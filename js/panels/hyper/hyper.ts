@@ -41,17 +41,11 @@ function build(view: PanelView): HTMLElement {
     const { algorithm } = session.model.get("config") ?? {};
     const { schema } = settings();
     controls.clear();
-    const byGroup = new Map<string, HTMLElement[]>();
-    const own = new Set<string>(); // groups of the algorithm's own settings
     for (const [key, entry] of Object.entries(schema)) {
-      const control = buildControl(key, entry, () => [...namesFor(entry.kind, session.model.get("drill")?.spec), ...policies(session)], change);
-      controls.set(key, control);
-      const group = entry.group ?? "settings";
-      if (plainKey(key) !== key) own.add(group);
-      byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
+      const names = () => [...namesFor(entry.kind, session.model.get("drill")?.spec), ...policies(session)];
+      controls.set(key, buildControl(key, entry, names, change));
     }
-    const first = [...byGroup].filter(([name]) => own.has(name) || name === ESSENTIALS);
-    const others = [...byGroup].filter(([name]) => !own.has(name) && name !== ESSENTIALS);
+    const [first, others] = grouped(schema, controls);
     groups.replaceChildren(...first.map(buildGroup));
     rest.replaceChildren(...others.map(buildGroup));
     fold.hidden = others.length === 0;
@@ -96,7 +90,21 @@ function build(view: PanelView): HTMLElement {
   );
 }
 
-function buildGroup([name, rows]: [name: string, rows: HTMLElement[]]): HTMLElement {
+type Group = [name: string, rows: HTMLElement[]];
+
+/** The rows by group: the algorithm's own and the essentials, which come first, and the others. */
+function grouped(schema: Record<string, ConfigSchemaEntry>, controls: ReadonlyMap<string, Control>): [first: Group[], others: Group[]] {
+  const byGroup = new Map<string, HTMLElement[]>();
+  const leading = new Set([ESSENTIALS]);
+  for (const [key, { group = "settings" }] of Object.entries(schema)) {
+    if (plainKey(key) !== key) leading.add(group);
+    byGroup.set(group, [...(byGroup.get(group) ?? []), controls.get(key)!.row]);
+  }
+  const groups = [...byGroup];
+  return [groups.filter(([name]) => leading.has(name)), groups.filter(([name]) => !leading.has(name))];
+}
+
+function buildGroup([name, rows]: Group): HTMLElement {
   return h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows);
 }
 

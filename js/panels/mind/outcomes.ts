@@ -6,7 +6,7 @@ import { personPlays } from "../../session/player_names";
 import { field, h, select, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
 import { nameOf } from "../move_name";
-import type { PanelView } from "../panel";
+import type { PanelSession, PanelView } from "../panel";
 
 const AFTERWARDS = [
   ["policy", "follow the policy"],
@@ -25,6 +25,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const list = h("ol", { class: "outcomes", "aria-label": "Outcomes" });
   const point = (outcome: number) => session.post({ type: "GHOST", id: session.id, outcome });
 
+  const lookAway = awayFromPerson(session, signal);
   let asked = false;
   const later = field("afterwards", afterwards);
   const follow = () => {
@@ -32,12 +33,6 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
     const still = "Pause the match, then press Why that move? on the pitch to see where the likeliest moves lead.";
     setText(help, playing || !asked ? still : TOLD[afterwards.value]!);
     later.hidden = !asked;
-  };
-  let lent = -1; // the player that is looked at in the place of a person's own
-  const giveBack = () => {
-    if (lent < 0 || personPlays(session, 1 - lent)) return;
-    if (session.thoughts.now.player === lent) session.thoughts.choosePlayer(1 - lent);
-    lent = -1;
   };
   const clear = () => {
     asked = false;
@@ -55,8 +50,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
       if (!spec) return;
       asked = outcomes.length > 0;
       follow();
-      const changes = outcomes.map(({ change }) => change);
-      const best = Math.max(...changes) - Math.min(...changes) > ALIKE ? changes.indexOf(Math.max(...changes)) : -1;
+      const best = bestOf(outcomes);
       list.replaceChildren(
         ...outcomes.map((outcome, index) => {
           const item = entry(
@@ -78,23 +72,41 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   session.events.on(
     "why",
     () => {
-      const { player } = session.thoughts.now;
-      const two = session.model.get("drill")?.spec.sides === 2;
-      if (two && personPlays(session, player)) {
-        lent = 1 - player; // whoever asks knows why they made their own move
-        session.thoughts.choosePlayer(lent);
-      }
+      lookAway();
       ask();
       element.closest(".part")?.scrollIntoView({ block: "nearest" });
     },
     signal,
   );
-  for (const event of ["show", "replay"] as const) session.events.on(event, giveBack, signal);
   session.events.on("state", follow, signal);
   session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
   const element = h("div", { class: "why" }, later, help, list);
   follow();
   return element;
+}
+
+/** Looks at the other player in the place of a person's own, for whoever asks knows why they made their move; back once the person plays no more. */
+function awayFromPerson(session: PanelSession, signal: AbortSignal): () => void {
+  let lent = -1; // the player that is looked at instead
+  const giveBack = () => {
+    if (lent < 0 || personPlays(session, 1 - lent)) return;
+    if (session.thoughts.now.player === lent) session.thoughts.choosePlayer(1 - lent);
+    lent = -1;
+  };
+  for (const event of ["show", "replay"] as const) session.events.on(event, giveBack, signal);
+  return () => {
+    const { player } = session.thoughts.now;
+    if (session.model.get("drill")?.spec.sides !== 2 || !personPlays(session, player)) return;
+    lent = 1 - player;
+    session.thoughts.choosePlayer(lent);
+  };
+}
+
+/** The place of the best of them; -1 where they are alike. */
+function bestOf(outcomes: readonly Outcome[]): number {
+  const changes = outcomes.map(({ change }) => change);
+  const most = Math.max(...changes);
+  return most - Math.min(...changes) > ALIKE ? changes.indexOf(most) : -1;
 }
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */

@@ -42,7 +42,8 @@ export function cellOf(line: string): string {
   return `w.pay_for(${JSON.stringify(line)})\nw.train()\n`;
 }
 
-export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLElement {
+/** The fold and what is in it; `pay` is called with the line, or with "" to remove it. */
+function buildForm(pay: (line: string) => void) {
   const measure = select({}, []);
   const line = h("input", { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off", maxlength: 300 });
   const code = h("pre", { class: "code", tabindex: 0 });
@@ -76,7 +77,11 @@ export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLEle
     code,
     h("div", { class: "cluster" }, copy),
   );
+  return { fold, measure, line, code, said, train, remove, example };
+}
 
+export function buildOwnReward({ session, undoing, signal }: PanelView): HTMLElement {
+  const { fold, measure, line, code, said, train, remove, example } = buildForm((text) => pay(text));
   let measures: Measure[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const paid = () => session.model.get("drill")?.spec.terms.find(({ name }) => name === TERM)?.help ?? "";

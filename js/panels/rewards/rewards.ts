@@ -51,20 +51,16 @@ function build(view: PanelView): HTMLElement {
     follow();
   };
 
+  const tryOut = (term: Term, weight: number) => {
+    trial = { ...weights(), [term.name]: weight };
+    follow();
+  };
+
   let rows: Row[] = [];
   let total: Bars | null = null;
   const rebuild = () => {
     const terms = spec()?.terms ?? [];
-    rows = terms.map((term) =>
-      buildRow(
-        term,
-        (weight) => {
-          trial = { ...weights(), [term.name]: weight };
-          follow();
-        },
-        (weight) => put({ ...weights(), [term.name]: weight }),
-      ),
-    );
+    rows = terms.map((term) => buildRow(term, tryOut, (weight) => put({ ...weights(), [term.name]: weight })));
     total = new Bars();
     list.replaceChildren(...rows.map(({ element }) => element));
     sum.replaceChildren(h("span", { class: "entry-name" }, "Total"), total.element);
@@ -73,24 +69,19 @@ function build(view: PanelView): HTMLElement {
   };
   const follow = () => {
     const drill = spec();
-    if (!drill) return;
-    if (!shown.now) return;
+    if (!drill || !shown.now) return;
     const { terms } = drill;
     if (terms.length !== rows.length) return; // another drill: rebuild() follows, and games of these terms
     const now = weights();
     const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
-    setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);
+    setText(about, changedOf(changed, terms.length));
     reset.disabled = changed === 0;
-    const soon = ["starting", "training"].includes(session.status) && !("reward_weights" in session.drafts.values);
-    const when = soon ? "at the next update" : "when you next press Train";
-    setText(effect, `${effectOf(session.scores.length, drill.sides)} New weights take effect ${when}.`);
+    setText(effect, `${effectOf(session.scores.length, drill.sides)} New weights take effect ${whenOf(session)}.`);
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
     const told = groups.slice(0, groups[0]?.name === "won" ? 2 : 1);
-    const own = (group: Group, k: number) => terms[k]!.weight * group.earned[k]!;
-    const mine = (group: Group, k: number) => weightOf(terms[k]!, now) * group.earned[k]!;
-    const pairs = terms.map((_, k) => told.map((group) => ({ group, before: own(group, k), now: mine(group, k) })));
+    const pairs = terms.map((term, k) => told.map((group) => ({ group, before: term.weight * group.earned[k]!, now: weightOf(term, now) * group.earned[k]! })));
     const sums = groups.map((group) => ({ group, before: totalOf(terms, group, {}), now: totalOf(terms, group, now) }));
     const scale = Math.max(1e-6, ...[...pairs.flat(), ...sums].flatMap((pair) => [Math.abs(pair.before), Math.abs(pair.now)]));
     rows.forEach((row, k) => row.show(weightOf(terms[k]!, now), pairs[k]!, scale));
@@ -99,11 +90,18 @@ function build(view: PanelView): HTMLElement {
 
   shown.follow(follow);
   session.events.on("drill", rebuild, signal);
-  session.events.on("config", follow, signal);
-  session.events.on("status", follow, signal);
-  session.events.on("scores", follow, signal);
+  for (const name of ["config", "status", "scores"] as const) session.events.on(name, follow, signal);
   rebuild();
   return panel;
+}
+
+function changedOf(changed: number, terms: number): string {
+  return changed ? `${changed} of ${terms} changed` : `${terms} term${terms === 1 ? "" : "s"}`;
+}
+
+function whenOf({ status, drafts }: PanelView["session"]): string {
+  const soon = ["starting", "training"].includes(status) && !("reward_weights" in drafts.values);
+  return soon ? "at the next update" : "when you next press Train";
 }
 
 function effectOf(games: number, sides: number): string {
@@ -122,7 +120,7 @@ interface Pair {
   now: number;
 }
 
-function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: number) => void): Row {
+function buildRow(term: Term, tried: (term: Term, weight: number) => void, chosen: (weight: number) => void): Row {
   const name = spoken(term.name);
   const room = ROOM * (Math.abs(term.weight) || 1);
   const slider = h("input", {
@@ -155,7 +153,7 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
     setText(problem, text);
     setAttribute(number, "aria-invalid", text ? "true" : null);
   };
-  slider.addEventListener("input", () => tried(Number(Number(slider.value).toPrecision(3))));
+  slider.addEventListener("input", () => tried(term, Number(Number(slider.value).toPrecision(3))));
   slider.addEventListener("change", () => chosen(Number(Number(slider.value).toPrecision(3))));
   number.addEventListener("change", () => {
     const weight = Number(number.value.trim() || Number.NaN);

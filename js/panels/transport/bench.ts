@@ -3,7 +3,7 @@
 import type { Swap } from "../../contract/protocol";
 import { MOST_REPEAT, SWAP_INTERVAL_MS_MIN, SWAPS } from "../../contract/tables";
 import { button, field, focused, h, select, selectValue } from "../../ui/dom";
-import type { PanelView } from "../panel";
+import type { PanelSession, PanelView } from "../panel";
 
 type SwapName = Swap | "blend"; // fading in is a way to swap now
 const SWAP_NAMES: Record<SwapName, string> = { now: "now", at_reset: "at reset", blend: "blend" };
@@ -15,33 +15,8 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   const tick = button("step", { icon: "tick", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
   const goal = button("next-goal", { icon: "goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
 
-  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, inputmode: "numeric" });
-  const chosenSeed = () => {
-    const value = Math.trunc(Number(seed.value));
-    return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
-  };
-  const from = alone ? "start again from this seed" : "start a new match from this seed, at 0 – 0";
-  const reset = button("reset-match", { icon: "reset", title: `Reset match: ${from}` }, () => session.resetMatch(chosenSeed()));
-  const dice = button("random-seed", { icon: "dice", title: "Random seed: start from a random seed" }, () =>
-    session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
-  );
-  seed.addEventListener("keydown", ({ key }) => {
-    if (key !== "Enter") return;
-    session.resetMatch(chosenSeed());
-    follow(seed);
-  });
-
-  const swap = select(
-    { title: "When a new policy takes over: at the next decision, when the next game starts, or gradually" },
-    [...SWAPS, "blend" as const].map((name) => [name, SWAP_NAMES[name]]),
-  );
-  let blend = session.show.blend_ms || BLEND_MS;
-  swap.addEventListener("change", () => {
-    const chosen = swap.value as SwapName;
-    if (chosen === "at_reset") session.setShow({ swap: "at_reset" });
-    else session.setShow({ swap: "now", blend_ms: chosen === "blend" ? blend : 0 });
-  });
-
+  const [seed, reset, dice] = buildSeed(session, alone, () => follow(seed));
+  const swap = buildSwap(session, signal);
   const number = (key: "action_repeat" | "swap_interval_ms", min: number, max: number, title: string) => {
     const input = h("input", { type: "number", min, max, step: 1, inputmode: "numeric", title });
     input.addEventListener("change", () => {
@@ -56,15 +31,12 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   repeating.hidden = session.pictures; // how often an environment decides is a setting of its training
 
   goal.hidden = alone; // a drill of one side has no goals
-  if (session.pictures || session.elsewhere) swap.querySelector("option[value=blend]")?.remove();
   const swapping = field("swap", swap);
   const pausing = field("swap-interval", interval);
   swapping.hidden = pausing.hidden = session.model.standalone === true; // nothing trains there
 
   const follow = (written?: HTMLInputElement) => {
     const { show } = session;
-    blend = show.blend_ms || blend;
-    selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
     const own = session.model.get("drill")?.spec.action_repeat ?? 1;
     const values = [
       [seed, show.seed],
@@ -83,4 +55,47 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     h("div", { class: "cluster" }, field("match-seed", seed), reset, dice),
     h("div", { class: "cluster" }, repeating, swapping, pausing),
   );
+}
+
+/** The seed, the match from it and one from a random seed; `taken`: what was typed is. */
+function buildSeed(session: PanelSession, alone: boolean, taken: () => void): [seed: HTMLInputElement, reset: HTMLElement, dice: HTMLElement] {
+  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, inputmode: "numeric" });
+  const chosen = () => {
+    const value = Math.trunc(Number(seed.value));
+    return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
+  };
+  const from = alone ? "start again from this seed" : "start a new match from this seed, at 0 – 0";
+  const reset = button("reset-match", { icon: "reset", title: `Reset match: ${from}` }, () => session.resetMatch(chosen()));
+  const dice = button("random-seed", { icon: "dice", title: "Random seed: start from a random seed" }, () =>
+    session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
+  );
+  seed.addEventListener("keydown", ({ key }) => {
+    if (key !== "Enter") return;
+    session.resetMatch(chosen());
+    taken();
+  });
+  return [seed, reset, dice];
+}
+
+/** When a new policy takes over. To fade in needs both policies here. */
+function buildSwap(session: PanelSession, signal: AbortSignal): HTMLSelectElement {
+  const names = [...SWAPS, "blend" as const].filter((name) => name !== "blend" || !(session.pictures || session.elsewhere));
+  const swap = select(
+    { title: "When a new policy takes over: at the next decision, when the next game starts, or gradually" },
+    names.map((name) => [name, SWAP_NAMES[name]]),
+  );
+  let blend = BLEND_MS; // the last that was set
+  swap.addEventListener("change", () => {
+    const chosen = swap.value as SwapName;
+    if (chosen === "at_reset") session.setShow({ swap: "at_reset" });
+    else session.setShow({ swap: "now", blend_ms: chosen === "blend" ? blend : 0 });
+  });
+  const follow = () => {
+    const { show } = session;
+    blend = show.blend_ms || blend;
+    selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
+  };
+  session.events.on("show", follow, signal);
+  follow();
+  return swap;
 }
