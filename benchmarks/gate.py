@@ -3,7 +3,8 @@
 `python -m benchmarks.gate` plays every arm for 2,000 decisions with five seeds, 15 training steps a decision, writes
 benchmarks/results/gate-*.json and draws docs/images/gate-arms.png (matplotlib, the extra `plots`). Arms:
 
-    A  gated       the design: every decision trains, by its gate signal and, if sent, by what it brought
+    A  gated       the source's design: every decision trains, by the gate signal of what was proposed and, if sent, by
+                   what it brought
     B  ungated     everything affordable is sent; what it brought alone trains
     C  filter      the gate blocks, but only what was sent trains, by what it brought
     S  sent only   A without the blocked decisions
@@ -13,9 +14,10 @@ benchmarks/results/gate-*.json and draws docs/images/gate-arms.png (matplotlib, 
 
 Figures are of the last quarter of an arm: reward per spawn and per unit of queen energy, share of SEND, and the gate
 signal without the exploration bonus. Differences are paired by seed, with 95 % intervals by Student's t: a bootstrap of
-five numbers covers less than it says. `--proposals` measures how proposals rise in a run with the defaults, sixteen
-territories and a step for each of their seconds: signal and SEND share without the bonus, in `LOOKS` and before, of
-both networks and of what the source's design left open (`ASKED`); it writes gate_proposals-*.json.
+five numbers covers less than it says. `--proposals` measures how proposals rise in a run that learns from what was
+proposed, sixteen territories and a step for each of their seconds: signal and SEND share without the bonus and what an
+episode brings, in `LOOKS` and before, of both networks and of what the source's design left open (`ASKED`); it writes
+gate_proposals-*.json. `--judged` does so for the ways of `JUDGED`, and writes gate_judged-*.json.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +51,7 @@ from dshq_widget.training.sweep_results import interval
 from dshq_widget.training.trainer import Trainer
 
 ARMS: dict[str, dict[str, Any]] = {
-    "A gated": {},
+    "A gated": {"judged": "proposal"},
     "B ungated": {"mode": "ungated"},
     "C filter": {"mode": "filter"},
     "S sent only": {"mode": "sent_only"},
@@ -56,15 +60,24 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 LOOKS = (500, 1000, 2000)
 """Decisions after which proposals are judged."""
-ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "places": ({}, {}),
-    "source": ({"network": "source"}, {}),
-    "places, priority": ({"priority": True}, {}),
-    "places, reward head": ({"reward_head": True}, {}),
-    "places, threshold .5": ({"threshold": 0.5}, {}),
-    "places, threshold .6, from half on .5": ({}, {"threshold": 0.5}),
+Asked = tuple[dict[str, Any], dict[str, Any]]
+PROPOSAL = {"judged": "proposal"}
+ASKED: dict[str, Asked] = {
+    "places": (PROPOSAL, {}),
+    "source": (PROPOSAL | {"network": "source"}, {}),
+    "places, priority": (PROPOSAL | {"priority": True}, {}),
+    "places, reward head": (PROPOSAL | {"reward_head": True}, {}),
+    "places, threshold .5": (PROPOSAL | {"threshold": 0.5}, {}),
+    "places, threshold .6, from half on .5": (PROPOSAL, {"threshold": 0.5}),
 }
 """Settings, and what changes half way."""
+SIGNALS_ALONE = {"gate_weight": 1.0, "actual_weight": 0.0}
+JUDGED: dict[str, Asked] = {
+    "proposal": (PROPOSAL, {}),
+    "every": ({"judged": "every"}, {}),
+    "every, signals alone": ({"judged": "every"} | SIGNALS_ALONE, {}),
+    "proposal, signals alone": (PROPOSAL | SIGNALS_ALONE, {}),
+}
 WINDOW = 200
 """Decisions of a moving mean."""
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "gate-arms.png"
@@ -119,28 +132,44 @@ def difference(a: list[float], b: list[float]) -> dict[str, Any]:
     return {"mean": float(gap.mean()), "ci95": interval(gap.tolist())}
 
 
-def proposals(seeds: int) -> dict[str, Any]:
+def looks(asked: Mapping[str, Asked], seeds: int, workers: int) -> dict[str, list[list[dict[str, float]]]]:
+    """`learned` with every seed, by name, in so many processes."""
+    with ProcessPoolExecutor(workers) as pool:
+        runs = {name: [pool.submit(learned, seed, *one) for seed in range(seeds)] for name, one in asked.items()}
+        for name, futures in runs.items():
+            for seed, future in enumerate(futures):
+                print(name, seed, [{key: round(value, 3) for key, value in look.items()} for look in future.result()])
+    return {name: [future.result() for future in futures] for name, futures in runs.items()}
+
+
+def proposals(seeds: int, workers: int) -> dict[str, Any]:
     """Looks at the proposals of runs with the defaults, and what each of `ASKED` differs by in the last look."""
-    drill = compiled("territory")
-    rows = {name: [learned(drill, seed, *asked) for seed in range(seeds)] for name, asked in ASKED.items()}
-    for name, runs in rows.items():
-        for key in ("gate_signal", "send_share"):
-            print(name, key, [[round(look[key], 3) for look in run] for run in runs], flush=True)
-
-    def last(name: str) -> list[float]:
-        return [run[-1]["gate_signal"] for run in rows[name]]
-
+    rows = looks(ASKED, seeds, workers)
     pairs = (*(("places", other) for other in list(ASKED)[1:4]), tuple(list(ASKED)[4:]))
     return {
         "looks": [0, *LOOKS],
         "runs": rows,
-        "differences": {f"{a} - {b}": difference(last(a), last(b)) for a, b in pairs},
+        "differences": {f"{a} - {b}": apart(rows[a], rows[b], "gate_signal") for a, b in pairs},
     }
 
 
-def learned(drill: CompiledDrill, seed: int, own: dict[str, Any], later: dict[str, Any]) -> list[dict[str, float]]:
+def ways(seeds: int, workers: int) -> dict[str, Any]:
+    """The same looks for the ways of `JUDGED`, and what each differs by from the first in the last look."""
+    rows = looks(JUDGED, seeds, workers)
+    first, *others = JUDGED
+    keys = rows[first][0][0]
+    apart_by = {f"{a} - {first}": {key: apart(rows[a], rows[first], key) for key in keys} for a in others}
+    return {"looks": [0, *LOOKS], "runs": rows, "differences": apart_by}
+
+
+def apart(one: list[list[dict[str, float]]], other: list[list[dict[str, float]]], key: str) -> dict[str, Any]:
+    """The difference of the last looks."""
+    return difference([run[-1][key] for run in one], [run[-1][key] for run in other])
+
+
+def learned(seed: int, own: dict[str, Any], later: dict[str, Any]) -> list[dict[str, float]]:
     """`judged`, before learning and at each of `LOOKS`."""
-    settings = GateSettings(**own)
+    drill, settings = compiled("territory"), GateSettings(**own)
     buffer, gate = ExperienceBuffer(settings.buffer_capacity), SimulationGate(settings)
     trainer = ContinuousTrainer(buffer, settings, seed=seed)
     games = GateGames(Territories(drill, settings.territories, seed), gate, buffer, seed)
@@ -157,15 +186,22 @@ def learned(drill: CompiledDrill, seed: int, own: dict[str, Any], later: dict[st
 
 
 def judged(drill: CompiledDrill, network: GateNetwork, settings: GateSettings, seed: int) -> dict[str, float]:
-    """Mean gate signal of a policy's proposals in 64 episodes, without a bonus, and the share that is sent."""
+    """Mean gate signal of a policy's proposals in 64 episodes, without a bonus, the share that is sent, and what an
+    episode brings.
+    """
     gate, games = SimulationGate(settings), Territories(drill, 64, 1000 + seed)
-    gate.epsilon, rng, signals = 0.0, np.random.default_rng([seed, 7]), []
+    gate.epsilon, rng, signals, paid = 0.0, np.random.default_rng([seed, 7]), [], 0.0
     for _ in range(drill.spec.time_limit // drill.spec.action_repeat):
         proposed = propose(network, games.features(), rng)
         now = [gate.evaluate(games.observation(k), one.chunk, one.kind).gate_signal for k, one in enumerate(proposed)]
-        games.step(np.array([one.action if sends(signal) else WAIT for one, signal in zip(proposed, now, strict=True)]))
+        chosen = [one.action if sends(signal) else WAIT for one, signal in zip(proposed, now, strict=True)]
+        paid += float(games.step(np.array(chosen))[0].sum())
         signals += now
-    return {"gate_signal": float(np.mean(signals)), "send_share": float(np.mean([sends(one) for one in signals]))}
+    return {
+        "gate_signal": float(np.mean(signals)),
+        "send_share": float(np.mean([sends(one) for one in signals])),
+        "return": paid / len(games),
+    }
 
 
 def spawns_to_reach(records: np.ndarray, level: float) -> int | None:
@@ -303,13 +339,18 @@ def main() -> None:
     parser.add_argument("--ppo", type=float, default=60.0, help="seconds of PPO; 0 leaves it out")
     parser.add_argument("--draw", type=Path, help="draw a result once more")
     parser.add_argument("--proposals", action="store_true", help="measure how proposals rise")
+    parser.add_argument("--workers", type=int, default=1, help="processes for these looks")
+    parser.add_argument("--judged", action="store_true", help="measure the same where every candidate is judged")
     parser.add_argument("--speeds", action="store_true", help="measure speeds alone")
     options = parser.parse_args()
     if options.speeds:
         print(write("gate_speeds", result := speeds()), result)
         return
+    if options.judged:
+        print(write("gate_judged", ways(options.seeds, options.workers)))
+        return
     if options.proposals:
-        print(write("gate_proposals", proposals(options.seeds)))
+        print(write("gate_proposals", proposals(options.seeds, options.workers)))
         return
     if options.draw:
         draw(json.loads(options.draw.read_text()))

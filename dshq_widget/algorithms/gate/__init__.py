@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.gate.metrics import METRICS
 from dshq_widget.algorithms.gate.settings import GateSettings
-from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
+from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS, PROTECTORS, WORKERS
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.contract.json_fields import Entry
@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 
 def suits(spec: GameSpec) -> None:
     """Raises ValueError for a drill whose state the gate cannot read."""
-    fields = {field.name for field in spec.fields} if isinstance(spec, DrillSpec) else set()
+    fields = {field.name: field.length for field in spec.fields} if isinstance(spec, DrillSpec) else {}
     missing = [name for name in FIELDS if name not in fields]
     if missing:
         raise ValueError(
             f"the algorithm gate judges spawns of the drill territory; {spec.name!r} has no state {missing[0]!r}: "
             "choose the drill territory, or the algorithm ppo"
         )
+    for name, most in (("worker_chunk", WORKERS), ("protector_chunk", PROTECTORS)):
+        if fields[name] > most:
+            raise ValueError(
+                f"the algorithm gate stores {most} numbers of {name!r} with a decision; {spec.name!r} has "
+                f"{fields[name]}: choose the drill territory, or the algorithm ppo"
+            )
 
 
 def network(settings: GateSettings) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -98,8 +104,8 @@ CURVES = (
 
 
 def memory(spec: GameSpec, config: TrainConfig, settings: GateSettings) -> float:
-    """See `Algorithm.memory`: a decision in the buffer (experience.py) takes 209 bytes."""
-    return 209.0 * settings.buffer_capacity
+    """See `Algorithm.memory`: a decision in the buffer (experience.py) takes 257 bytes."""
+    return 257.0 * settings.buffer_capacity
 
 
 ALGORITHM = Algorithm(
@@ -133,6 +139,9 @@ ALGORITHM = Algorithm(
         "train.gate.draws": saved_state.generator,
         "train.gate.clock": saved_state.numbers(3),
         "train.gate.pending": saved_state.numbers(-1, 2),
+        "train.gate.workers": saved_state.numbers(-1, WORKERS, low=-1),
+        "train.gate.protectors": saved_state.numbers(-1, PROTECTORS, low=-1),
+        "train.gate.queen_energy": saved_state.numbers(-1, low=-1),
         "train.gate.added": saved_state.number(0),
         "train.gate.capacity": saved_state.number(1),
         "train.gate.history": saved_state.numbers(-1, 3),

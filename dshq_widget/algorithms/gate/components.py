@@ -129,6 +129,21 @@ def measure(
 
 
 @njit(cache=True)
+def measure_states(workers: np.ndarray, protectors: np.ndarray, queen_energy: np.ndarray, out: np.ndarray) -> None:
+    """Writes the components of every candidate in `n` states to `out`, f64 `[n, 2, 400, 5]`, without a bonus: chunks of
+    workers i64 `[n, w]` and protectors i64 `[n, p]`, energies f64 `[n]`.
+    """
+    for k in range(len(out)):
+        for chunk in range(CHUNKS):
+            alive, place = survival(chunk, protectors[k]), location(chunk, workers[k])
+            for kind in range(2):
+                found = out[k, kind, chunk]
+                found[SURVIVAL], found[LOCATION], found[EXPLORATION] = alive, place, 0.0
+                found[DISRUPTION] = disruption(chunk, kind, workers[k], protectors[k])
+                found[CAPACITY] = affordable(kind, queen_energy[k])
+
+
+@njit(cache=True)
 def measure_all(
     workers: np.ndarray,
     protectors: np.ndarray,

@@ -13,7 +13,8 @@ import numpy as np
 
 from dshq_widget.algorithms.gate import losses
 from dshq_widget.algorithms.gate.action_rewards import ActionRewards, known, taken
-from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
+from dshq_widget.algorithms.gate.experience import ExperienceBuffer, beyond, training_rewards
+from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.network import Adam, GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.learning.saved.generator import pack_generator, unpack_generator
@@ -62,33 +63,22 @@ class ContinuousTrainer:
         """
         s = self.settings
         if batch is None:
-            complete = s.mode != "gated"
-            batch = (
-                self.buffer.sample(s.batch_size, self.rng, priority=s.priority, complete=complete)
-                if self.ready
-                else None
-            )
+            which = {"complete": s.mode != "gated", "seen": s.every}
+            batch = self.buffer.sample(s.batch_size, self.rng, priority=s.priority, **which) if self.ready else None
         if batch is None or len(batch) == 0:
             return {}
         network = self._model.network
         reward = self._rewards(batch)
         chunk_logits, type_logits, value, hidden = network.forward(batch["observation"])
         heads = losses.Heads.of(chunk_logits, type_logits)
-        chosen, kinds = batch["spawn_chunk"], batch["spawn_type"]
-        if self.adam.steps == 0:
-            self.baseline = float(reward.mean())
-        ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
-        if s.loss == "policy_gradient":
-            advantage = (ratio * (reward - self.compared_with(batch))).astype(np.float32)
-            loss, entropy, d_chunk, d_kind = losses.policy_gradient(heads, chosen, kinds, advantage, s.entropy_coef)
-        else:
-            loss, entropy, d_chunk, d_kind = losses.target_shaping(heads, chosen, kinds, reward.astype(np.float32))
+        ratio = losses.ratios(heads, batch["spawn_chunk"], batch["spawn_type"], batch["nn_confidence"])
+        compared, (loss, entropy, d_chunk, d_kind) = self._slopes(batch, heads, ratio, reward)
         error = (value - batch["R_expected"]).astype(np.float32) if s.reward_head else np.zeros(len(batch), np.float32)
         gradient = network.gradient(hidden, d_chunk, d_kind, 2 * VALUE_COEF / len(batch) * error)
         if not np.isfinite(gradient).all():
             self.skipped += 1
             return {}
-        self.baseline += BASELINE_MEMORY * (float(reward.mean()) - self.baseline)
+        self.baseline += BASELINE_MEMORY * (float(compared.mean()) - self.baseline)
         learned = GateNetwork(self.adam.step(network.flat, gradient, s.learning_rate * rate))
         self._model = Model(self._model.version + 1, learned)
         metrics = {
@@ -106,6 +96,26 @@ class ContinuousTrainer:
                 batch["observation"], taken(batch), reward, weights, rate
             )
         return metrics
+
+    def _slopes(
+        self, batch: np.ndarray, heads: losses.Heads, ratio: np.ndarray, reward: np.ndarray
+    ) -> tuple[np.ndarray, losses.Slopes]:
+        """What is compared with its running mean, `[n]`, and the loss (losses.py)."""
+        s, chosen, kinds, compared = self.settings, batch["spawn_chunk"], batch["spawn_type"], reward
+        if s.every:
+            signals = SimulationGate(s).signals(batch["workers"], batch["protectors"], batch["queen_energy"])
+            compared = beyond(batch, signals[np.arange(len(batch)), kinds, chosen], s.actual_weight)
+        if self.adam.steps == 0:
+            self.baseline = float(compared.mean())
+        advantage = (ratio * (compared - self.compared_with(batch))).astype(np.float32)
+        if s.loss == "target_shaping":
+            return compared, losses.target_shaping(heads, chosen, kinds, reward.astype(np.float32))
+        of_proposals = losses.policy_gradient(heads, chosen, kinds, advantage, 0.0 if s.every else s.entropy_coef)
+        if not s.every:
+            return compared, of_proposals
+        of_all = losses.expected_signal(heads, signals, s.entropy_coef)
+        loss, _, d_chunk, d_kind = of_proposals
+        return compared, (of_all[0] + loss, of_all[1], of_all[2] + d_chunk, of_all[3] + d_kind)
 
     def compared_with(self, batch: np.ndarray) -> float | np.ndarray:
         """What the policy gradient subtracts from rewards: their running mean, or one number for each decision."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
-from dshq_widget.algorithms.gate.shape import N_FEATURES
+from dshq_widget.algorithms.gate.shape import N_FEATURES, PROTECTORS, WORKERS
 
 LEAST_PRIORITY = 1e-3
 """Added to every priority, so that no decision is out of reach (assumed)."""
+
+UNKNOWN = -1.0
+"""Queen energy of a decision that is stored without what the gate saw, as earlier releases stored them."""
 
 RECORD = np.dtype(
     [
@@ -28,9 +31,18 @@ RECORD = np.dtype(
         ("timestamp", "f8"),
         ("territory_id", "i4"),
         ("model_version", "i8"),
+        ("workers", "i4", WORKERS),
+        ("protectors", "i4", PROTECTORS),
+        ("queen_energy", "f4"),
     ]
 )
-"""One decision in the buffer; `actual_reward` is NaN while there is none."""
+"""One decision in the buffer; `actual_reward` is NaN while there is none. Dead units, and those that a drill does not
+have, are -1.
+"""
+
+
+SEEN = ("workers", "protectors", "queen_energy")
+"""What the gate saw; files of earlier releases lack it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +69,10 @@ class Experience:
     """Version of the policy that proposed it."""
     actual_reward: float | None = None
     """What the window after a sent proposal brought, -1..1; None for WAIT, and while a SEND is pending."""
+    workers: Sequence[int] | np.ndarray = ()
+    """Chunks, -1 for the dead: with the next two what the gate saw, by which it can judge every other proposal."""
+    protectors: Sequence[int] | np.ndarray = ()
+    queen_energy: float = UNKNOWN
 
 
 def training_rewards(batch: np.ndarray, gate_weight: float = 0.3, actual_weight: float = 0.7) -> np.ndarray:
@@ -66,6 +82,15 @@ def training_rewards(batch: np.ndarray, gate_weight: float = 0.3, actual_weight:
     actual, signal = batch["actual_reward"], batch["gate_signal"]
     complete = batch["was_executed"] & ~np.isnan(actual)
     return np.where(complete, gate_weight * signal + actual_weight * np.nan_to_num(actual), signal)
+
+
+def beyond(batch: np.ndarray, signals: np.ndarray, actual_weight: float) -> np.ndarray:
+    """f64 `[n]`: what training rewards add to `signals` `[n]` of the same proposals; 0 where nothing is known of what
+    they brought.
+    """
+    actual = batch["actual_reward"]
+    complete = batch["was_executed"] & ~np.isnan(actual)
+    return np.where(complete, actual_weight * (np.nan_to_num(actual) - signals), 0.0)
 
 
 class ExperienceBuffer:
@@ -113,6 +138,10 @@ class ExperienceBuffer:
         row["gate_components"] = [experience.gate_components[name] for name in parts.NAMES]
         row["actual_reward"] = np.nan if experience.actual_reward is None else experience.actual_reward
         row["territory_id"], row["model_version"] = experience.territory_id, experience.model_version
+        for name in ("workers", "protectors"):
+            units = getattr(experience, name)
+            row[name] = np.pad(np.asarray(units, np.int32), (0, row[name].size - len(units)), constant_values=-1)
+        row["queen_energy"] = experience.queen_energy
         with self._lock:
             self._records[self._added % len(self._records)] = row
             if experience.was_executed and experience.actual_reward is None:
@@ -133,16 +162,25 @@ class ExperienceBuffer:
             return True
 
     def sample(
-        self, size: int, rng: np.random.Generator, *, priority: bool = False, complete: bool = False
+        self,
+        size: int,
+        rng: np.random.Generator,
+        *,
+        priority: bool = False,
+        complete: bool = False,
+        seen: bool = False,
     ) -> np.ndarray:
         """A copy of at most `size` decisions, RECORD `[n]`, none twice; uniform, or with `priority` by the size of the
-        gate signal. `complete` takes only sent decisions whose reward is known.
+        gate signal. `complete` takes only sent decisions whose reward is known, `seen` only those stored with what the
+        gate saw.
         """
         with self._lock:
             records = self._records[: len(self)]
             rows = None
             if complete:
                 rows = np.flatnonzero(records["was_executed"] & ~np.isnan(records["actual_reward"]))
+            elif seen and (records["queen_energy"] == UNKNOWN).any():
+                rows = np.flatnonzero(records["queen_energy"] != UNKNOWN)
             n = len(records) if rows is None else len(rows)
             share = None
             if priority and n:
@@ -193,7 +231,9 @@ class ExperienceBuffer:
             first = 0 if same else max(n - capacity, 0)  # the oldest decision kept, of n
             rows = np.arange(n) if same else (np.arange(added - n, added) % n)[first:]
             for name in RECORD.names or ():
-                self._records[name][: len(rows)] = state[f"train.gate.{name.lower()}"][rows]
+                key = f"train.gate.{name.lower()}"
+                unknown = name in SEEN and key not in state
+                self._records[name][: len(rows)] = UNKNOWN if unknown else state[key][rows]
             self._records["actual_reward"][: len(rows)][state["train.gate.known"][rows] == 0] = np.nan
             gone = 0 if same else added - n + first
             self._added = added - gone

@@ -102,9 +102,8 @@ class GateGames(SimpleSource):
         proposals = self.proposals(network, features)
         actions = np.full(len(proposals), WAIT, np.int64)
         for k, proposal in enumerate(proposals):
-            result = self.gate.evaluate(
-                self.territories.observation(k), proposal.chunk, proposal.kind, min(proposal.confidence, 1.0)
-            )
+            seen = self.territories.observation(k)
+            result = self.gate.evaluate(seen, proposal.chunk, proposal.kind, min(proposal.confidence, 1.0))
             blocked = result.components["capacity"] == 0 or (
                 settings.mode != "ungated" and not sends(result.gate_signal)
             )
@@ -122,6 +121,9 @@ class GateGames(SimpleSource):
                 timestamp=self.clock,
                 territory_id=k,
                 model_version=version,
+                workers=seen["workers"],
+                protectors=seen["protectors"],
+                queen_energy=seen["queen_energy"],
             )
             self.buffer.add(decision)
             self.on_decision(decision)

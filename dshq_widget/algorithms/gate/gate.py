@@ -85,6 +85,14 @@ class SimulationGate:
         expected, signal = self.judge(found)
         return Judgements(signal, expected, found)
 
+    def signals(self, workers: np.ndarray, protectors: np.ndarray, queen_energy: np.ndarray) -> np.ndarray:
+        """Gate signals f64 `[n, 2, 400]` of every candidate (types x chunks) in `n` states, without a bonus: chunks of
+        workers `[n, w]` and protectors `[n, p]`, -1 for the dead, and energies `[n]`.
+        """
+        found = np.empty((len(queen_energy), len(parts.TYPES), CHUNKS, len(parts.NAMES)))
+        parts.measure_states(workers.astype(np.int64), protectors.astype(np.int64), queen_energy.astype(float), found)
+        return self.judge(found)[1]
+
     def judge(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Expected rewards and gate signals f64 `[...]` of components f64 `[..., 5]`, by the present weights and
         threshold: what is stored can be judged again after a change.

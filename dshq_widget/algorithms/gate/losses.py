@@ -1,10 +1,17 @@
-"""How a training reward changes the policy: two losses, as derivatives by the network's outputs.
+"""How judgements change the policy: three losses, as derivatives by the network's outputs.
 
 `policy_gradient`: L = -mean[w (R - b) (log pi(chunk) + log pi(type))] - c H, with R the training reward, b its running
 mean, w = min(2, pi_now / pi_behaviour) taken as a constant, and H the entropy of both heads (assumed; the source's
 design leaves the loss open). `target_shaping` (Nexus of Mind, 2026-01-21): for R > 0 the target is the chosen chunk
 and type; for R <= 0 it is the present distribution with half |R| less on the chunk, made to add up to 1 again, and the
 other type; both times cross-entropy plus half the type's, times |R|.
+
+`expected_signal`: L = -mean[sum of pi(chunk) pi(type) S(chunk, type)] - c H, over all candidates, with S their signals.
+Its gradient is what the policy gradient's is on average over the proposals that a state may bring, without the chance
+of which one it brought (Ciosek and Whiteson, "Expected policy gradients", 2018), and asks nothing of the policy that
+decided. What a signal does not say, which is what a sent proposal brought, is learned beside it by the policy gradient,
+with R the difference of the two: the signals are its control variate (Dudik, Langford and Li, "Doubly robust policy
+evaluation and learning", 2011).
 """
 
 from __future__ import annotations
@@ -13,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Slopes = tuple[float, float, np.ndarray, np.ndarray]
+"""Loss, mean entropy, and the loss's derivatives by the chunk logits `[n, 400]` and by the type logit `[n]`."""
 LARGEST_RATIO = 2.0
 TYPE_SHARE = 0.5
 
@@ -57,7 +66,7 @@ def ratios(heads: Heads, chosen: np.ndarray, kinds: np.ndarray, confidence: np.n
 
 def policy_gradient(
     heads: Heads, chosen: np.ndarray, kinds: np.ndarray, advantage: np.ndarray, entropy_coef: float
-) -> tuple[float, float, np.ndarray, np.ndarray]:
+) -> Slopes:
     """(loss, mean entropy, derivative by the chunk logits `[n, 400]`, by the type logit `[n]`): the distributions now,
     chosen chunks and types (1: combat), w (R - b).
     """
@@ -75,9 +84,22 @@ def policy_gradient(
     return loss, entropy, d_chunk.astype(np.float32), d_kind.astype(np.float32)
 
 
-def target_shaping(
-    heads: Heads, chosen: np.ndarray, kinds: np.ndarray, reward: np.ndarray
-) -> tuple[float, float, np.ndarray, np.ndarray]:
+def expected_signal(heads: Heads, signals: np.ndarray, entropy_coef: float) -> Slopes:
+    """The same for the signals of every candidate, `[n, 2, 400]` (energy and combat)."""
+    n, share = len(signals), entropy_coef / len(signals)
+    energy, combat = signals[:, 0], signals[:, 1]
+    of_chunk = energy + heads.combat[:, None] * (combat - energy)
+    of_state = (heads.chunk * of_chunk).sum(axis=1)
+    h_chunk, h_type = heads.entropies()
+    d_chunk = heads.chunk * ((of_state[:, None] - of_chunk) / n + share * (heads.log_chunk + h_chunk[:, None]))
+    gain = (heads.chunk * (combat - energy)).sum(axis=1)
+    d_kind = heads.combat * (1 - heads.combat) * (share * (heads.log_combat - heads.log_energy) - gain / n)
+    entropy = float((h_chunk + h_type).mean())
+    loss = float(-of_state.mean() - entropy_coef * entropy)
+    return loss, entropy, d_chunk.astype(np.float32), d_kind.astype(np.float32)
+
+
+def target_shaping(heads: Heads, chosen: np.ndarray, kinds: np.ndarray, reward: np.ndarray) -> Slopes:
     """The same for the other loss; `reward` is the training reward."""
     n, rows = len(chosen), np.arange(len(chosen))
     good = reward > 0

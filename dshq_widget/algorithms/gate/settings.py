@@ -61,6 +61,12 @@ class GateSettings(Section):
         "policy_gradient", "choice", "Loss", NEXT_UPDATE, "gate", choices=("policy_gradient", "target_shaping")
     )
     """How a training reward changes the policy: see losses.py."""
+    judged: str = setting("every", "choice", "Judged", NEXT_UPDATE, "gate", choices=("proposal", "every"))
+    """What of a decision trains. Every: the gate signals of all 800 proposals that were possible, without a bonus
+    (Ciosek and Whiteson, 2018), and how much what was sent brought beside its signal, by `actual_weight`. Proposal, the
+    source's way: the training reward of what was proposed. Only the policy gradient in mode gated reads it (measured:
+    docs/LOG.md).
+    """
     entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "gate", lo=0.0, hi=1.0)
     """Weight of the entropy bonus of the policy gradient (measured for places: docs/LOG.md)."""
     priority: bool = setting(False, "bool", "Priority", NEXT_UPDATE, "gate")
@@ -82,6 +88,11 @@ class GateSettings(Section):
     """Whether training runs between decisions; off: one training step on each decision as it is made, or, if its
     outcome alone trains, as soon as that is known.
     """
+
+    @property
+    def every(self) -> bool:
+        """Whether the signals of all candidates train, and not only what was proposed."""
+        return self.judged == "every" and self.mode == "gated" and self.loss == "policy_gradient"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,5 +20,7 @@ NETWORKS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 """What stands in front of the dense layers and the hidden sizes, by the names of the setting `network`."""
 LAYERS = {name: (N_FEATURES, *front, *hidden, KINDS * CHUNKS + 1) for name, (front, hidden) in NETWORKS.items()}
 ACTIVATION = "relu"
+WORKERS, PROTECTORS = 8, 3
+"""Units that are stored with a decision: the most that a drill may have."""
 FIELDS = ("worker_chunk", "protector_chunk", "queen_energy", "player_energy", "spawned_at")
 """Fields of the drill's state that the gate reads (observation.py)."""

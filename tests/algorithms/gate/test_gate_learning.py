@@ -70,12 +70,13 @@ class TestNetwork:
         assert logits.argmax() == 47 and logits[67] == pytest.approx(logits[46]) == pytest.approx(logits[47] * 2 / 3)
         assert logits[57] == 0 and logits[0] == 0, "far away; and an empty place is none"
 
-    @pytest.mark.parametrize("loss", ["policy_gradient", "target_shaping"])
+    @pytest.mark.parametrize("loss", ["policy_gradient", "expected_signal", "target_shaping"])
     def test_gradients_are_those_of_finite_differences(self, loss):
         rng = np.random.default_rng(1)
         x = rng.random((6, 28)).astype(np.float32)
         chosen, kinds = rng.integers(0, 400, 6), rng.integers(0, 2, 6)
         reward, confidence = rng.uniform(-1, 1, 6), np.full(6, 0.9)
+        signals = rng.uniform(-1, 1, (6, 2, 400))
         network = GateNetwork.initial(0)
         before = losses.Heads.of(*(out.astype(np.float64) for out in network.forward(x)[:2]))
 
@@ -85,10 +86,13 @@ class TestNetwork:
             t = 1 / (1 + np.exp(-type_logits))
             rows = np.arange(6)
             log_type = np.log(np.where(kinds == 1, t, 1 - t))
+            h = -(c * np.log(c)).sum(1) - t * np.log(t) - (1 - t) * np.log(1 - t)
+            if loss == "expected_signal":
+                chances = c[:, None] * np.stack([1 - t, t], 1)[..., None]
+                return -(chances * signals).sum((1, 2)).mean() - 0.01 * h.mean()
             if loss == "policy_gradient":
                 was = before.chunk[rows, chosen] * np.where(kinds == 1, before.combat, 1 - before.combat)
                 weight = np.minimum(2, was / confidence) * reward
-                h = -(c * np.log(c)).sum(1) - t * np.log(t) - (1 - t) * np.log(1 - t)
                 return -(weight * (np.log(c[rows, chosen]) + log_type)).mean() - 0.01 * h.mean()
             target = before.chunk.copy()
             target[rows, chosen] = np.maximum(target[rows, chosen] - 0.5 * np.abs(reward), 0)
@@ -102,6 +106,8 @@ class TestNetwork:
         if loss == "policy_gradient":
             ratio = losses.ratios(before, chosen, kinds, confidence)
             got = losses.policy_gradient(before, chosen, kinds, ratio * reward, 0.01)
+        elif loss == "expected_signal":
+            got = losses.expected_signal(before, signals, 0.01)
         else:
             got = losses.target_shaping(before, chosen, kinds, reward)
         assert got[0] == pytest.approx(value(*logits), rel=1e-5)
@@ -164,8 +170,8 @@ class TestTrainer:
     @pytest.mark.parametrize("loss", ["policy_gradient", "target_shaping"])
     @pytest.mark.parametrize("priority", [False, True])
     def test_it_learns_from_decisions_that_were_never_carried_out(self, loss, priority):
-        settings = GateSettings(network="source", loss=loss, priority=priority, entropy_coef=0.0, learning_rate=0.001)
-        trainer = ContinuousTrainer(filled(200), settings)
+        how = {"network": "source", "judged": "proposal", "entropy_coef": 0.0, "learning_rate": 0.001}
+        trainer = ContinuousTrainer(filled(200), GateSettings(loss=loss, priority=priority, **how))
         x = np.random.default_rng(9).random((50, 28), np.float32)
 
         def chance():

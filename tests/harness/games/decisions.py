@@ -26,5 +26,8 @@ def experience(**changes) -> Experience:
         "gate_components": dict.fromkeys(parts.NAMES, 0.5),
         "was_executed": True,
         "timestamp": 0.0,
+        "workers": [7, 30],
+        "protectors": [200],
+        "queen_energy": 60.0,
     }
     return Experience(**(values | changes))
