@@ -17,7 +17,8 @@ from dshq_widget.drill.declaration import Drill
 
 TERM = metrics.OWN_REWARD
 """Its name among the drill's reward terms; its weight there is 1."""
-MOST_LETTERS = 300
+MOST_LETTERS, MOST_STATEMENTS = 300, 4000
+"""Of a line, and that it may grow to with the rules that it calls: a drill takes a second to translate with it then."""
 
 
 def check(drill: Game, line: str) -> str:
@@ -72,7 +73,8 @@ def _with(author: type[Drill], line: str) -> type[Drill]:
 
 def _translated(drill: type[Drill]) -> None:
     try:
-        changed = stored_by(translate_term(source_of(drill), TERM))
+        source = replace(source_of(drill), most_statements=MOST_STATEMENTS)
+        changed = stored_by(translate_term(source, TERM))
     except RulesError as error:
         raise RulesError(_short(str(error))) from None
     except (RecursionError, ArithmeticError) as error:

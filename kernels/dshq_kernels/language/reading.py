@@ -44,6 +44,8 @@ class Source:
     rules: Mapping[str, Callable[..., Any]]
     constants: Mapping[str, Any] = field(default_factory=dict)
     scene_max: int = 64
+    most_statements: int = 20_000
+    """That a rule with all that it calls may grow to."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from dshq_kernels.language.subset import RulesError
 # Loops of at most this many rounds are unrolled: the lane loop around them vectorises only then (measured).
 UNROLL_TRIPS = 16
 MAX_LOOP = 1 << 20
-MAX_STATEMENTS = 20_000
 SHAPE_COLOUR, SHAPE_ALPHA, SHAPE_TAG, SHAPE_FLOATS = 1, 9, 10, 12
 
 Merged = list[tuple[Var, Expr, Expr]]
@@ -77,8 +76,9 @@ class Statements:
         return tuple(self.writer.hold("r", value) for value in values)
 
     def check_size(self, node: ast.AST, scope: Scope) -> None:
-        if self.writer.written > MAX_STATEMENTS:
-            error = f"the rule expands to more than {MAX_STATEMENTS} statements"
+        most = self.reader.source.most_statements
+        if self.writer.written > most:
+            error = f"the rule expands to more than {most} statements"
             raise scope.error(node, error, "use shorter loops or fewer nested rules")
 
     def body(self, statements: Sequence[ast.stmt], scope: Scope) -> None:
