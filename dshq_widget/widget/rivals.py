@@ -14,12 +14,15 @@ from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.league_policy import BEST, LEAGUE, version_of
 from dshq_widget.widget import page_protocol
 
+MOST_BYTES = 16 << 20
+"""Of the policies that were met before the newest and stay: every page gets all of them whenever one is met."""
+
 
 class Rivals:
     """Policies by name, read when they are first chosen; the champion again whenever it is chosen.
 
-    `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded. Any
-    thread may call what is here.
+    `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded, and
+    again when so much was loaded since that not all of it can be sent. Any thread may call what is here.
     """
 
     def __init__(
@@ -32,7 +35,8 @@ class Rivals:
         None the champion's (`Trainer.league_policy`).
         """
         self._drill, self._scripts_only, self._of_league = drill, scripts_only, of_league
-        self._changing = threading.Lock()
+        self._changing, self._one_league = threading.Lock(), threading.Lock()
+        self._met: list[str] = []  # whose policies are loaded, the newest last
         rungs = () if scripts_only else ladder.rungs(drill.name)
         self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in rungs}
         self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
@@ -86,15 +90,24 @@ class Rivals:
         """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one.
         Raises CheckpointError. While training it may take a moment, until the learner has written its league.
         """
-        if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
-            assert self._of_league is not None
-            self._keep(name, page_protocol.policy(self._of_league(version_of(name))))
+        if name.startswith(LEAGUE):
+            with self._one_league:  # each reads a file of the whole run
+                if name == BEST or self.known.get(name) is None:
+                    assert self._of_league is not None
+                    self._keep(name, page_protocol.policy(self._of_league(version_of(name))))
         if name in self._paths and self.known[name] is None:
             self._keep(name, self._read(self._paths[name]))
 
     def _keep(self, name: str, policy: dict[str, Any]) -> None:
         with self._changing:
-            self.known = {**self.known, name: policy}
+            known = {**self.known, name: policy}
+            self._met = [*(one for one in self._met if one != name and known.get(one)), name]
+            room = MOST_BYTES
+            for one in reversed(self._met[:-1]):
+                room -= len((known[one] or {})["data"])
+                if room < 0:  # whoever chooses it again has it read again
+                    known[one] = None
+            self.known = known
 
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)

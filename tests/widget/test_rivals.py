@@ -13,7 +13,8 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.export_html import match_of
-from dshq_widget.widget.rivals import Rivals
+from dshq_widget.widget.play_comm import BYTES_MAX
+from dshq_widget.widget.rivals import MOST_BYTES, Rivals
 from tests.harness.browser.recorded_widget import until
 from tests.harness.games.league_rows import table
 
@@ -35,6 +36,26 @@ def test_the_ladder_is_offered_and_read_when_it_is_met():
     met = rivals.known
     rivals.load("gold")
     assert rivals.known is met
+
+
+def test_a_page_that_meets_the_whole_league_fills_neither_the_memory_nor_a_line_to_a_page():
+    """All that were met went to every page at once: seven networks of 1,024 x 4 neurons were more than one may wait
+    for, so every page was dropped, and dropped again when it came back."""
+    large = PolicySpec((28, 1024, 1024, 31))
+    gold = checkpoint.load(ladder.path("ball", "gold"))
+    weights = np.zeros(large.floats, np.float32)
+    saved = dataclasses.replace(gold, layers=large.layers, weights=weights)
+    rivals = Rivals(compiled("ball"), of_league=lambda version: saved)
+    rivals.offer_league([{"version": version, "pinned": False} for version in range(200)])
+    names = [f"league:v{version}" for version in range(60)]
+    for name in names:
+        rivals.load(name)
+        loaded = [met for met, policy in rivals.known.items() if policy]
+        assert name in loaded and (len(loaded) - 1) * weights.nbytes <= MOST_BYTES < BYTES_MAX // 2
+    assert set(loaded) == set(names[-1 - MOST_BYTES // weights.nbytes :]), "the newest"
+    assert len(rivals.known) == 204
+    rivals.load(names[0])
+    assert rivals.known[names[0]]
 
 
 def test_drills_without_a_ladder_have_their_scripts():
