@@ -48,9 +48,14 @@ class Keeping(Callbacks):
                 self._run.control.send({"type": "SAVE", "path": str(self._run.files.autosave())})
 
     def policy_file(self) -> bytes:
-        """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
-        with self._run.lock:
-            return checkpoint.encode(self._run.newest())
+        """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Waits for nothing but its
+        weights, if it is untrained.
+        """
+        while True:
+            self.latest_policy().draw()
+            with self._run.lock:
+                if self._run.latest.newest().drawn:  # it may be another one by now
+                    return checkpoint.encode(self._run.newest())
 
     def run_file(self) -> bytes:
         """The run as the bytes of a `.dshq` file, with optimiser and league. A learner writes it between two updates;

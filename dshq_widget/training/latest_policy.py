@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from dshq_widget.policy.network import PolicySpec
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.slots import WeightSlots
+    from dshq_widget.training.untrained import Untrained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +31,24 @@ class PolicyVersion:
         untrained policy as version 1. Nor does this of a file that somebody made.
         """
         return self.step > 0 or self.version > 1
+
+    @property
+    def floats(self) -> int:
+        """Length of `weights`."""
+        return len(self.weights)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether `weights` are there. If not (untrained.py), whoever asks for them waits until they are drawn."""
+        return True
+
+    def draw(self) -> None:
+        """Wait until `weights` are there. For large networks nobody does that under the trainer's lock."""
+
+    def fits(self, network: PolicySpec) -> bool:
+        """Whether it is a policy of this network."""
+        same = (self.layers, self.activation) == (network.layers, network.activation)
+        return same and network.fits(self.weights)
 
 
 class LatestPolicy:
@@ -52,7 +72,8 @@ class LatestPolicy:
             if found is not None:
                 version, step, weights = found
                 weights.setflags(write=False)
-                self._policy = dataclasses.replace(self._policy, version=version, step=step, weights=weights)
+                before = self._policy
+                self._policy = PolicyVersion(version, step, before.layers, before.activation, weights)
         return self._policy
 
     def arrive(self, policy: PolicyVersion) -> None:
@@ -70,7 +91,7 @@ class LatestPolicy:
         """Where in the memory the slots of what acts are, in bytes; 0: there are none."""
         from dshq_widget.runtime.slots import WeightSlots  # numba comes with it; keep it out of the import
 
-        return WeightSlots.nbytes_for(len(self._policy.weights)) if self.acting else 0
+        return WeightSlots.nbytes_for(self._policy.floats) if self.acting else 0
 
     def block(self) -> SharedBlock:
         """The memory of this run; always the same until `replace`. Raises MemoryError."""
@@ -79,8 +100,8 @@ class LatestPolicy:
 
         if self._block is None:
             newest, behind = self._policy, WeightSlots.nbytes_for(self.acting) if self.acting else 0
-            self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)) + behind)
-            self._slots = WeightSlots.create(self._block, len(newest.weights))
+            self._block = SharedBlock.create(WeightSlots.nbytes_for(newest.floats) + behind)
+            self._slots = WeightSlots.create(self._block, newest.floats)
             if behind:
                 self._acting = WeightSlots.create(self._block, self.acting, self.offset)
             if newest.version:
@@ -100,6 +121,11 @@ class LatestPolicy:
     def advanced(self) -> bool:
         """Whether the latest learner has published anything."""
         return self.newest().version > self._began
+
+    def begin(self, untrained: Untrained) -> None:
+        """Replace an untrained policy by another one, unless they are the same."""
+        if not untrained.same(self._policy):
+            self.replace(untrained)
 
     def replace(self, policy: PolicyVersion) -> None:
         """Switch to another policy, in new memory: a learner that is still ending may write to the old memory."""

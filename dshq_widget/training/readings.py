@@ -76,6 +76,13 @@ class Readings:
         with self._run.lock:
             return self._run.latest.newest()
 
+    def drawn_policy(self) -> PolicyVersion | None:
+        """The same. None while the weights of a large untrained network are being drawn, of which `on_change` tells the
+        end. Never waits.
+        """
+        newest = self.latest_policy()
+        return newest if self._run.drawing.ready(newest) else None
+
     @property
     def status(self) -> str:
         """idle, starting, training, stopping, stopped or error."""

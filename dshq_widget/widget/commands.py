@@ -169,7 +169,7 @@ class Commands:
             data = page_protocol.sendable(name, self._run() if whole else self._trainer.policy_file())
             return self._file_name("dshq", checkpoint.decode(data).version), data  # a learner may have continued
 
-        if whole:
+        if whole or self._trainer.drawn_policy() is None:
             self._make_file("saving the run", messages.PolicyFile, content, name, make)
         else:
             self._send_file(messages.PolicyFile, content, name, make)

@@ -20,6 +20,8 @@ from dshq_widget.widget.part import Part
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.quota import Quota
 
+DRAWING = "drawing the weights of the new network, which is large"
+
 
 class Trained(Match):
     """A match with a trainer behind it. `kernel_show` plays what a page cannot play, `policy_show` decides for a policy
@@ -53,8 +55,9 @@ class Trained(Match):
         self._page_plays = kernel_show is None and policy_show is None
         self._history, self._replaced = trainer.history_number, trainer.replaced  # as the page has them
         self._league = trainer.league  # as in the trait
-        self._policy_at = -math.inf
+        self._policy_at, self._awaited = -math.inf, False
         self._sent_policy = trainer.latest_policy()
+        self._sent_policy.draw()
         super().__init__(
             policy=self._policy_trait(),
             config=page_protocol.config(trainer),
@@ -196,7 +199,7 @@ class Trained(Match):
         """Update the traits from the trainer; the policy at most once per swap interval."""
         trainer = self._trainer
         with self._outbox.lock:
-            self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
+            self.status, self.error = trainer.status, trainer.error
             self.paused = trainer.paused
             fps = self._commands.page.get("fps") if self._outbox.flow.reachable else None
             metrics = trainer.metrics
@@ -226,14 +229,16 @@ class Trained(Match):
                 self.config = {**self.config, **new}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
-                newest = trainer.latest_policy()
-                if newest is not self._sent_policy:  # the very object: two files may hold the same version
+                newest = trainer.drawn_policy()
+                self._awaited = newest is None
+                if newest is not None and newest is not self._sent_policy:  # the very object: files may be of a version
                     if self._policy_at == -math.inf:
                         self._outbox.flow.hurry("policy")
                     self._policy_at, self._sent_policy = now, newest
                     self.policy = self._policy_trait()
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config)
+            self.status_text = DRAWING if self._awaited else trainer.status_text
             if self._policy_show is not None:
                 self._policy_show.follow()
 

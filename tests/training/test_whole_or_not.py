@@ -14,6 +14,7 @@ from dshq_widget.learning.saved.generator import pack_generator
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.supervisor import Exit
+from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import until
 
@@ -182,7 +183,8 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
 
 def test_only_agent_steps_are_something_learned(trainer):
     """Version 1 of a run with rollout processes is untrained: nothing is kept of it, and the settings still count."""
-    trainer._run.latest.replace(dataclasses.replace(trainer.latest_policy(), version=1))
+    begun = trainer.latest_policy()
+    trainer._run.latest.replace(PolicyVersion(1, 0, begun.layers, begun.activation, begun.weights))
     assert trainer._run.state._set_aside("replaced.dshq") is None
     trainer.set_hyper(hidden_sizes=(4,))
     assert trainer.version == 0 and trainer.latest_policy().layers[1] == 4

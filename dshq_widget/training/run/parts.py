@@ -19,6 +19,7 @@ from dshq_widget.training.run.files import RunFiles
 from dshq_widget.training.run.start import RunStart
 from dshq_widget.training.run.state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
+from dshq_widget.training.untrained import Drawing
 
 if TYPE_CHECKING:
     from dshq_widget.algorithms.algorithm import Processes, Start
@@ -53,7 +54,11 @@ class RunParts:
         self.status = TrainingStatus(drill.spec.name)
         self.files = RunFiles(drill.name, log_dir, keep_in, self.status.warn, autosave)
         self.scenes = Scenes(drill.spec)
-        self.latest = LatestPolicy(config.untrained())
+        untrained = config.untrained()
+        if config.algorithm.own is not None:  # whoever gave it hears now what is wrong with it
+            untrained.draw()
+        self.latest = LatestPolicy(untrained)
+        self.drawing = Drawing(self.notify, self._undrawn)
         self.state = RunState(drill, config, self.latest, self.status, self.scenes, self.files)
         self.starts = RunStart(config, self.latest, self.state, engine, start, gentle, track)
         self.control = RunControl(self.status, self.latest, self._start)
@@ -112,6 +117,10 @@ class RunParts:
             self._closed = True
             self.files.close()
         self.notify()
+
+    def _undrawn(self, why: str) -> None:
+        with self.lock:
+            self.status.warn(why)
 
     # ---- the learner process
 

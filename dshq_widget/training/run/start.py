@@ -68,8 +68,7 @@ class RunStart:
         if here and not self._latest.newest().trained:  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
         newest, network = self._latest.newest(), self._config.network()
-        wanted = (network.layers, network.activation)
-        if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
+        if not newest.fits(network):
             self._state.begin_anew()
         self._config.begin()
         if self._gentle:  # somebody may watch

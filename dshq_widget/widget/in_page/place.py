@@ -98,7 +98,7 @@ class InPage(Part):
             "asked": job["asked"],
             "policy": {key: getattr(newest, key) for key in ("version", "step", "layers", "activation")},
         }
-        buffers = [newest.weights.tobytes()]
+        buffers: list[bytes] = []  # behind the weights, which may have to be drawn first
         path = job["resume"]
         saved = checkpoint.load(path) if path else None
         if saved and (saved.version, saved.layers, saved.rules_hash) == (

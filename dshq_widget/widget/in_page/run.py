@@ -55,7 +55,9 @@ class PageRun:
         on_message: Callable[[Any, Mapping[str, Any]], None],
         on_exit: Callable[[Any, Any], None],
     ) -> None:
-        """`order` is START and its buffers, for the page that offers itself; `newest` is the policy it starts from."""
+        """`order` is START and its buffers behind the weights, for the page that offers itself; `newest` is the policy
+        it starts from.
+        """
         self.number, self.over = number, False
         self.learner: int | None = None
         """The number of the page that trains; None before any has offered itself."""
@@ -66,6 +68,7 @@ class PageRun:
         self._lock = threading.Lock()
         self._early: list[dict[str, Any]] = []  # said before there was a page
         self._saves: list[str] = []  # files that the learner was asked for
+        self._offer: int | None = None  # of a page, before the weights were there
         self._upload = page_protocol.Upload()
         self.asked = False
         """Whether a person was asked for a page, since none had offered itself for a while."""
@@ -105,7 +108,11 @@ class PageRun:
             if self.learner is not None or self.over or self._ends_at < math.inf:
                 return
             self.learner, self._heard = learner, time.monotonic()
-            self._put_to(*self._order)
+            if not self._newest.drawn:  # which the widget sees to; `follow` comes back here
+                self._offer = learner
+                return
+            order, buffers = self._order
+            self._put_to(order, [self._newest.weights.tobytes(), *buffers])
             for message in self._early:
                 self._put_to(message)
         self._say({"type": "PHASE", "phase": "starting", "text": "starting the trainer in the page"})
@@ -117,6 +124,8 @@ class PageRun:
         if now >= self._ends_at:
             self._end("")
         elif self.learner is None:
+        elif self.learner is None and self._offer is not None:
+            self.offered(self._offer)
             self._ask_for_a_page(now)
         elif now - self._heard > SILENT_SECONDS and not self._ends.blocked():
             self._end(SILENT.format(seconds=now - self._heard))
@@ -178,8 +187,8 @@ class PageRun:
         if not all(type(number) is int and 0 <= number <= page_protocol.MOST_COUNT for number in (version, step)):
             raise ValueError("a page's POLICY needs a version and a step, whole numbers")
         data = buffers[0] if isinstance(buffers, list) and len(buffers) == 1 else b""
-        if len(data) != self._newest.weights.nbytes:
-            raise ValueError(f"a page's POLICY needs {self._newest.weights.nbytes} bytes, got {len(data)}")
+        if len(data) != 4 * self._newest.floats:
+            raise ValueError(f"a page's POLICY needs {4 * self._newest.floats} bytes, got {len(data)}")
         weights = np.frombuffer(bytes(data), "<f4").astype(np.float32)
         if not np.isfinite(weights).all():
             raise ValueError("a page's POLICY has weights that are not finite")
