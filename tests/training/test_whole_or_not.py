@@ -15,6 +15,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.supervisor import Exit
 from dshq_widget.training.latest_policy import PolicyVersion
+from dshq_widget.training.run.control import ABANDON_SECONDS, MOST_LEAVING
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import until
 
@@ -28,13 +29,13 @@ class Stand:
     replaceable = True
 
     def __init__(self):
-        self.stopped = False
+        self.stopped, self.patience = False, 100.0
 
     def send(self, message):
         pass
 
     def stop(self, seconds):
-        self.stopped = True
+        self.stopped, self.patience = True, seconds
 
 
 class Undone(Trainer):
@@ -179,6 +180,23 @@ def test_what_a_learner_that_was_killed_had_saved_stays_beside_its_newest_weight
         "train.targets": [1.5],
         "train.updates": 12,
     }
+
+
+def test_who_starts_and_forgets_in_turn_leaves_few_processes(trainer):
+    """Each has a learner's memory, and had two seconds to end: a page can say both fifty times a second."""
+
+    def begun_and_forgotten():
+        trainer.processes = Stand()
+        trainer.start()
+        trainer.reset_training()
+        return trainer.processes
+
+    begun = [begun_and_forgotten() for _ in range(20)]
+    forced = [stand.patience == 0 for stand in begun]
+    assert forced == [True] * (20 - MOST_LEAVING) + [False] * MOST_LEAVING
+    trainer._run.on_exit(begun[-1], ENDED)
+    begun_and_forgotten()
+    assert begun[-MOST_LEAVING].patience == ABANDON_SECONDS, "one was gone by itself"
 
 
 def test_only_agent_steps_are_something_learned(trainer):
