@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -52,16 +52,27 @@ class Sender:
         return f"{waiting >> 20} MB of other files are on their way to the page: ask again when they have come"
 
     def put(self, message: Message) -> None:
-        """Queue a message for the page. When too many wait, the oldest line for its log is left out, else the oldest
-        message: somebody waits for a file. Of those with all curves only the newest waits.
+        """Queue a message for the page. When too many wait, one is left out (`_expendable`). Of those with all curves
+        only the newest waits.
         """
         with self._queueing:
             if message["type"] == "HISTORY" and message["start"] == 0:
                 self.messages = deque(old for old in self.messages if old["type"] != "HISTORY")
-            if len(self.messages) >= MOST_WAITING:
-                self.messages.remove(next((old for old in self.messages if old["type"] == "LOG"), self.messages[0]))
             self.messages.append(message)
+            if len(self.messages) > MOST_WAITING:
+                self.messages.remove(self._expendable())
         self.notify()
+
+    def _expendable(self) -> Message:
+        """The oldest line for the log, else the oldest of those messages of which most wait, files last: a page that
+        asks without end loses its own answers, not those of the others.
+        """
+        waiting = list(self.messages)
+        if lines := [old for old in waiting if old["type"] == "LOG"]:
+            return lines[0]
+        light = [old for old in waiting if not old.get("buffers")] or waiting
+        [(kind, _)] = Counter(old["type"] for old in light).most_common(1)
+        return next(old for old in light if old["type"] == kind)
 
     def log(self, level: str, text: str) -> None:
         """Send the page a line for its log; `level` is notice, warning or error."""

@@ -278,6 +278,19 @@ def test_a_full_queue_keeps_the_files_that_somebody_waits_for():
     assert sender.messages[-1]["text"] == str(2 * MOST_WAITING - 1)
 
 
+def test_a_page_that_asks_without_end_pushes_out_its_own_answers_only():
+    """Refusals of files in a flood took the place of what other pages waited for, and of a learner's orders."""
+    sender = Sender(lambda keys, seq: None, lambda message: None)
+    others = [{"type": "TO_LEARNER", "run": 1}, {"type": "POLICY_FILE", "problem": "", "buffers": [b"run"]}]
+    others += [{"type": "REWARD_CHECKED", "line": str(k)} for k in range(5)]
+    for message in others:
+        sender.put(message)
+    for k in range(3 * MOST_WAITING):
+        sender.put({"type": ("PAGE_FILE", "POLICY_FILE")[k % 2], "problem": "has to wait", "request": k, "buffers": []})
+    assert len(sender.messages) == MOST_WAITING and list(sender.messages)[: len(others)] == others
+    assert sender.messages[-1]["request"] == 3 * MOST_WAITING - 1
+
+
 def test_files_that_wait_fill_no_memory(open_widget, monkeypatch):
     """A request has sixty bytes, its answer may have megabytes, and a page may read nothing."""
     widget, data = open_widget, widget_file()
