@@ -24,7 +24,7 @@ from dshq_widget.widget.sender import Sender
 HISTORY_ROWS = 500
 """Rows in one HISTORY message; a longer history is thinned evenly."""
 MOST_AT_ONCE = 8
-"""Answers that are being made on threads of their own: each may hold a whole run in memory."""
+"""Answers that are being made on threads of their own. Of files only one is: it may be a whole run in memory."""
 
 Content = Mapping[str, Any]
 FileKind = type[messages.PolicyFile] | type[messages.PageFile]
@@ -55,7 +55,7 @@ class Commands:
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
-        self._making = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._making, self._one_file = threading.BoundedSemaphore(MOST_AT_ONCE), threading.Lock()
         self.page: dict[str, Any] = {}
         """The page's last PAGE_STATE."""
         verbs: dict[str, Callable[[Content], None]] = {
@@ -187,9 +187,13 @@ class Commands:
     def _make_file(self, what: str, kind: FileKind, asked: Content, name: str, make: Make) -> None:
         """Make a file that may take seconds, and send it. Whatever happens, the page waits for an answer."""
         try:
-            self.beside(what, self._send_file, kind, asked, name, make)
+            self.beside(what, self._send_alone, kind, asked, name, make)
         except RuntimeError as error:
             self._outbox.put(kind(name, sentence(error), page_protocol.request(asked)).to_json([]))
+
+    def _send_alone(self, *file: Any) -> None:
+        with self._one_file:
+            self._send_file(*file)
 
     def _send_file(self, kind: FileKind, asked: Content, name: str, make: Make) -> None:
         problem, buffers = self._outbox.refusal(), []

@@ -120,7 +120,7 @@ def test_a_page_cannot_ask_for_any_number_of_things_at_once(open_widget, monkeyp
     refused = until(lambda: widget.comm.customs("PAGE_FILE"))
     assert all("has to wait" in one["problem"] for one in refused)
     answered(widget)
-    assert len(going) == MOST_AT_ONCE
+    assert len(going) == 1, "a file may be a whole run in memory: one is made at a time"
     over.set()
     made = lambda: [one for one in widget.comm.customs("PAGE_FILE") if not one["problem"]]  # noqa: E731
     until(lambda: len(made()) == MOST_AT_ONCE)
