@@ -189,12 +189,15 @@ def test_a_learner_that_warns_without_end_fills_no_log(page, caplog):
         {"type": "LEAGUE", "rows": [PLAYER] * (in_page.MOST_LEAGUE + 1)},
         {"type": "LEAGUE", "rows": [{**PLAYER, "name": "x" * (in_page.MOST_NAME + 1)}]},
         {"type": "LEAGUE", "rows": [{**PLAYER, "step": {}}]},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "version": 10**400}]},
+        {"type": "LEAGUE", "rows": [{**PLAYER, "step": 2**62}]},
         {"type": "LEAGUE", "rows": [{**PLAYER, "champion": "yes"}]},
         {"type": "LEAGUE", "rows": [{**PLAYER, "against": {f"{k}": [1, 2] for k in range(in_page.MOST_LEAGUE + 1)}}]},
         {"type": "SCENES", "rows": [{"key": "01", "share": 0.5, "version": 3}] * (in_page.MOST_ROWS + 1)},
         {"type": "SCENES", "rows": "none"},
         {"type": "SCENES", "rows": [{"share": 0.5, "version": 3}]},
         {"type": "SCENES", "rows": [{"key": ["01"], "share": 0.5, "version": 3}]},
+        {"type": "SCENES", "rows": [{"key": "0" * 10_000, "share": 0.5, "version": 3}]},
         {"type": "FILE", "part": 0, "parts": 1, "ended": True},
         {"type": "NONSENSE"},
         None,
@@ -223,6 +226,21 @@ def test_a_league_of_the_page_is_shown(page):
     rows = [{**rated, **snapshot}, {"name": "random", "pinned": True, "against": {}, **rated}]
     page.learner({"type": "LEAGUE", "rows": rows})
     until(lambda: [row["name"] for row in page.widget.league] == ["v3", "random"])
+
+
+def test_of_a_players_row_nothing_else_is_kept(page):
+    """What a page puts into it would go to all others, and into Python's table."""
+    page.widget.train()
+    page.begin()
+    rated = {"elo": 1000, "elo_low": 900, "elo_high": 1100, "against": {}, "more": ["x" * 10_000] * 3}
+    junk = {"hyper": {"lr": 0.1, "x": [[["y"]]]} | {f"k{k}": "z" for k in range(100)}, "share": {}, "win_rate": 0.25}
+    learned = {"name": "v3", "pinned": False, "version": 3, "step": 30, **rated, **junk}
+    page.learner({"type": "LEAGUE", "rows": [learned, {"name": "random", "pinned": True, "version": [[]], **rated}]})
+    until(lambda: page.widget.league)
+    kept = {"name": "v3", "pinned": False, "elo": 1000, "elo_low": 900, "elo_high": 1100, "against": {}, "version": 3}
+    kept |= {"step": 30, "win_rate": 0.25, "hyper": {"lr": 0.1}, "champion": False}
+    assert page.widget._trainer.league[0] == kept
+    assert "version" not in page.widget.league[1] and "more" not in page.widget._trainer.league[1]
 
 
 def test_results_on_scenes_go_by_the_scene(make):

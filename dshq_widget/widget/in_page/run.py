@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -34,8 +35,8 @@ silent; it speaks every second.
 NAME = "the page's run"
 MOST_TEXT, MOST_NAME, MOST_WARNINGS = 1000, 100, 100
 """Letters of a sentence and of a player's name, and warnings of a run, each of which is logged."""
-MOST_LEAGUE, MOST_ROWS = 250, 64
-"""Players of a league, which has 200 snapshots at most, and results on scenes."""
+MOST_LEAGUE, MOST_ROWS, MOST_HYPER = 250, 64, 16
+"""Players of a league, which has 200 snapshots at most, results on scenes, and a player's own hyper-parameters."""
 
 
 class PageRun:
@@ -67,8 +68,8 @@ class PageRun:
         self._until_solved = bool(job["until_solved"])
         self._lock = threading.Lock()
         self._early: list[dict[str, Any]] = []  # said before there was a page
-        self._saves: list[str] = []  # files that the learner was asked for
         self._offer: int | None = None  # of a page, before the weights were there
+        self._saves: list[str] = []  # files that the learner was asked for
         self._upload = page_protocol.Upload()
         self.asked = False
         """Whether a person was asked for a page, since none had offered itself for a while."""
@@ -107,10 +108,10 @@ class PageRun:
         with self._lock:
             if self.learner is not None or self.over or self._ends_at < math.inf:
                 return
-            self.learner, self._heard = learner, time.monotonic()
             if not self._newest.drawn:  # which the widget sees to; `follow` comes back here
                 self._offer = learner
                 return
+            self.learner, self._heard = learner, time.monotonic()
             order, buffers = self._order
             self._put_to(order, [self._newest.weights.tobytes(), *buffers])
             for message in self._early:
@@ -123,9 +124,9 @@ class PageRun:
             return
         if now >= self._ends_at:
             self._end("")
-        elif self.learner is None:
         elif self.learner is None and self._offer is not None:
             self.offered(self._offer)
+        elif self.learner is None:
             self._ask_for_a_page(now)
         elif now - self._heard > SILENT_SECONDS and not self._ends.blocked():
             self._end(SILENT.format(seconds=now - self._heard))
@@ -236,30 +237,51 @@ def _measured_scenes(rows: Any) -> list[dict[str, Any]]:
     """The results on scenes, some of which may have gone meanwhile; raises ValueError."""
     if not isinstance(rows, list) or len(rows) > MOST_ROWS or not all(map(_is_measured, rows)):
         raise ValueError("a page's SCENES needs rows with a key, a share and a version")
-    return rows
+    return [{name: row[name] for name in ("key", "share", "version")} for row in rows]
 
 
 def _is_measured(row: Any) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("key"), str):
+    if not isinstance(row, dict) or not isinstance(row.get("key"), str) or len(row["key"]) > MOST_NAME:
         return False
-    return is_finite(row.get("share")) and type(row.get("version")) is int
+    return is_finite(row.get("share")) and _is_count(row.get("version"))
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= page_protocol.MOST_COUNT
 
 
 def _league(rows: Any) -> list[dict[str, Any]]:
     """The rows of a page's league as the kernel's have them (learning/league/league.py); raises ValueError."""
     if not isinstance(rows, list) or len(rows) > MOST_LEAGUE or not all(map(_is_player, rows)):
         raise ValueError("a page's LEAGUE needs rows of players with a name, a rating, and their results")
-    return [{"champion": False, **row} if not row["pinned"] else row for row in rows]
+    return [_player(row) for row in rows]
+
+
+def _player(row: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a player, and nothing else that a page may have put there."""
+    known = {name: row[name] for name in ("name", "pinned", "elo", "elo_low", "elo_high", "against")}
+    if row["pinned"]:
+        return known
+    shares = {name: row[name] for name in ("share", "win_rate") if is_finite(row.get(name))}
+    hyper = row["hyper"].items() if isinstance(row.get("hyper"), dict) else ()
+    settings = {key: value for key, value in itertools.islice(hyper, MOST_HYPER) if len(key) <= MOST_NAME}
+    return {
+        **known,
+        **shares,
+        **{name: row[name] for name in ("version", "step") if name in row},
+        "hyper": {key: value for key, value in settings.items() if is_finite(value)},
+        "champion": row.get("champion", False),
+    }
 
 
 def _is_player(row: Any) -> bool:
-    if not isinstance(row, dict) or len(row) > 32:
+    if not isinstance(row, dict):
         return False
     against = row.get("against")
     met = against if isinstance(against, dict) else {"": None}
     rated = all(is_finite(row.get(key)) for key in ("elo", "elo_low", "elo_high"))
-    known = row.get("pinned") is True or (row.get("pinned") is False and type(row.get("version")) is int)
-    noted = type(row.get("step", 0)) is int and isinstance(row.get("champion", False), bool)
+    known = row.get("pinned") is True or (row.get("pinned") is False and _is_count(row.get("version")))
+    noted = _is_count(row.get("step", 0)) and isinstance(row.get("champion", False), bool)
     return (
         rated
         and known
