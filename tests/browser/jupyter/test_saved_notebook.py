@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import anywidget
 import pytest
 from playwright.sync_api import Browser
 
@@ -97,6 +98,34 @@ def test_in_a_notebook_that_is_not_trusted_the_sentence_stands_there(plain_chrom
     output(again).get_by_text(SENTENCE).wait_for(timeout=60_000)
     assert "Error" not in output(again).inner_text()
     again.close()
+
+
+@pytest.mark.slow
+def test_a_strangers_saved_widget_runs_when_its_notebook_is_opened_unless_it_is_taken_out(
+    plain_chromium, lab: LabServer
+):
+    """As SECURITY.md says. If nothing runs any more, ipywidgets or anywidget ask whom it is from: say so there."""
+    code = "window.ran = true; export default { render() {} };"
+    traits = {f"_{part}_module": "anywidget" for part in ("model", "view")}
+    traits |= {f"_{part}_module_version": f"~{anywidget.__version__}" for part in ("model", "view")}
+    traits |= {"_model_name": "AnyModel", "_view_name": "AnyView", "_anywidget_id": "a.b", "_esm": code, "layout": None}
+    model = {"model_name": "AnyModel", "model_module": "anywidget", "state": traits}
+    model["model_module_version"] = traits["_model_module_version"]
+    for name, ran in (("theirs.ipynb", True), ("read.ipynb", False)):
+        lab.write_notebook(name, ["1 + 1"])
+        stored = json.loads((lab.work / name).read_text())
+        if ran:
+            stored["metadata"]["widgets"] = {
+                STATE: {"version_major": 2, "version_minor": 0, "state": {"a" * 32: model}}
+            }
+        (lab.work / name).write_text(json.dumps(stored))
+        opened = NotebookPage(lab, plain_chromium, name)
+        if ran:
+            opened.page.wait_for_function("window.ran === true", timeout=120_000)
+        else:
+            opened.page.wait_for_timeout(10_000)
+            assert opened.page.evaluate("window.ran") is None
+        opened.close()
 
 
 @pytest.mark.slow
