@@ -45,6 +45,8 @@ class KernelShow:
         self._lock = threading.RLock()
         self._show = dict(show)
         self._child: Child | None = None
+        self._leaving: Child | None = None
+        """The one before, which may take its time to end; those before that are ended by force."""
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
         self._fixed: dict[str, Any] = {}
@@ -172,6 +174,9 @@ class KernelShow:
         child, self._child = self._child, None
         if child is not None:
             child.stop()
+            if self._leaving is not None:
+                self._leaving.stop(0.0)
+            self._leaving = child
         if self._block is not None:
             self._block.close()
         self._block = self._slots = None

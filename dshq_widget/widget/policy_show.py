@@ -33,6 +33,8 @@ class PolicyShow:
         self._trainer, self._put, self._fail = trainer, put, fail
         self._lock = threading.RLock()
         self._child: Child | None = None
+        self._leaving: Child | None = None
+        """The one before, which may take its time to end; those before that are ended by force."""
         self._block: SharedBlock | None = None
         self._closed = False
 
@@ -99,3 +101,6 @@ class PolicyShow:
         child, self._child, self._block = self._child, None, None
         if child is not None:
             child.stop()
+            if self._leaving is not None:
+                self._leaving.stop(0.0)
+            self._leaving = child
