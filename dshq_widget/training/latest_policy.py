@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dshq_widget.policy.network import PolicySpec
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.slots import WeightSlots
-    from dshq_widget.training.untrained import Untrained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,11 +120,6 @@ class LatestPolicy:
     def advanced(self) -> bool:
         """Whether the latest learner has published anything."""
         return self.newest().version > self._began
-
-    def begin(self, untrained: Untrained) -> None:
-        """Replace an untrained policy by another one, unless they are the same."""
-        if not untrained.same(self._policy):
-            self.replace(untrained)
 
     def replace(self, policy: PolicyVersion) -> None:
         """Switch to another policy, in new memory: a learner that is still ending may write to the old memory."""

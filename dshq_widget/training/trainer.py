@@ -216,7 +216,7 @@ class Trainer(Keeping):
                 more = f" and need a new network; version {self.version} will stay as a file" if new else ""
                 run.status.say(f"{', '.join(waiting)} will take effect at the next start{more}")
             elif run.control.processes is None and not self.latest_policy().trained and run.files.resume is None:
-                run.latest.begin(run.config.untrained())
+                run.latest.replace(run.config.untrained(self.latest_policy()))
 
     def pay_for(self, line: str) -> None:
         """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next

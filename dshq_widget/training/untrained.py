@@ -19,50 +19,61 @@ AT_ONCE = 1 << 17
 log = logging.getLogger("dshq_widget")
 
 
-class Untrained(PolicyVersion):
-    """Version 0 of a network with this seed. The first who asks for its weights draws them, whoever else asks meanwhile
+class Draw:
+    """The weights of a network with this seed. The first who asks for them draws them, whoever else asks meanwhile
     waits for that.
     """
 
     def __init__(self, network: PolicySpec, seed: int) -> None:
-        fixed = {"version": 0, "step": 0, "layers": network.layers, "activation": network.activation}
-        for name, value in {**fixed, "network": network, "seed": seed, "_lock": threading.Lock()}.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_weights", None)
+        self.network, self.seed = network, seed
+        self.weights: np.ndarray | None = None
+        self._lock = threading.Lock()
 
-    network: PolicySpec
-    seed: int
-    _lock: threading.Lock
-    _weights: np.ndarray | None
+    def get(self) -> np.ndarray:
+        """Raises MemoryError, or what a person's own network raises."""
+        with self._lock:
+            if self.weights is None:
+                weights = self.network.untrained(self.seed)
+                weights.setflags(write=False)
+                self.weights = weights
+            return self.weights
+
+    def same(self, other: Draw) -> bool:
+        """Whether that one has the same weights."""
+        return (self.network, self.seed) == (other.network, other.seed)
+
+
+class Untrained(PolicyVersion):
+    """Version 0 of a network with this seed; in the place of one that has the same weights it draws none again."""
+
+    def __init__(self, network: PolicySpec, seed: int, before: PolicyVersion | None = None) -> None:
+        draw = Draw(network, seed)
+        if isinstance(before, Untrained) and draw.same(before.of):
+            draw = before.of
+        fixed = {"version": 0, "step": 0, "layers": network.layers, "activation": network.activation, "of": draw}
+        for name, value in fixed.items():
+            object.__setattr__(self, name, value)
+
+    of: Draw
 
     @property
     def weights(self) -> np.ndarray:
-        """See PolicyVersion; raises MemoryError, or what a person's own network raises."""
-        with self._lock:
-            if self._weights is None:
-                weights = self.network.untrained(self.seed)
-                weights.setflags(write=False)
-                object.__setattr__(self, "_weights", weights)
-            assert self._weights is not None
-            return self._weights
+        """See PolicyVersion and `Draw.get`."""
+        return self.of.get()
 
     def draw(self) -> None:
         self.weights  # noqa: B018  # the getter draws
 
     @property
     def drawn(self) -> bool:
-        return self._weights is not None
+        return self.of.weights is not None
 
     @property
     def floats(self) -> int:
-        return self.network.floats
+        return self.of.network.floats
 
     def fits(self, network: PolicySpec) -> bool:
-        return self.network == network
-
-    def same(self, other: PolicyVersion) -> bool:
-        """Whether the weights of that one are, or will be, the same."""
-        return isinstance(other, Untrained) and (self.network, self.seed) == (other.network, other.seed)
+        return self.of.network == network
 
 
 class Drawing:

@@ -88,8 +88,11 @@ def test_what_changes_no_network_draws_none(make, hold):
     until(lambda: widget.policy["layers"][1:-1] == WIDE)
     before = widget._trainer.latest_policy()
     turn(widget, "learning_rate", 0.01)
+    turn(widget, "num_envs", 256)
+    widget.comm.say({"type": "RESET_TRAINER"})
+    until(lambda: widget._trainer.latest_policy() is not before)
     answered(widget)
-    assert widget._trainer.latest_policy() is before and hold.begun == [0]
+    assert widget._trainer.latest_policy().weights is before.weights and hold.begun == [0]
 
 
 def test_a_file_has_the_network_that_is_set_however_long_it_takes(make, hold):

@@ -17,6 +17,7 @@ from dshq_widget.policy import ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.compatibility import check_layers, check_memory, ladder_weights, settings_of, shape_of
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.training.untrained import Untrained
 
 
@@ -211,6 +212,6 @@ class RunConfig:
         shape = shape_of(saved, name, self.algorithm.shaped(self.drill.spec, section))
         return shape | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
-    def untrained(self) -> Untrained:
-        """Version 0 with this seed, not drawn yet."""
-        return Untrained(self.network(), self.values.seed)
+    def untrained(self, before: PolicyVersion | None = None) -> Untrained:
+        """Version 0 with this seed, not drawn yet, unless `before`, whose place it takes, has the same weights."""
+        return Untrained(self.network(), self.values.seed, before)

@@ -61,7 +61,7 @@ class RunState:
         self._rung = "", 0
         self._status.forget()
         self._scenes.forget()
-        self._latest.replace(self._config.untrained())
+        self._latest.replace(self._config.untrained(self._latest.newest()))
 
     def begin_anew(self) -> None:
         """Go back to version 0 for a network that does not fit what was learned; that stays as a file. Raises OSError
