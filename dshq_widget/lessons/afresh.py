@@ -110,7 +110,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
     importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
     shell.automagic, shell.autocall = False, 0  # `sx [1]; sh <a` would be a shell's command, `a < b` is Python
-    left, found = list(answers), list[str]()
+    left, found, given = list(answers), list[str](), dict[str, Any]()
+    theirs = {made for tags, source in _cells(name) if "exercise" in tags for made in _made(source)}
     for tags, source in _cells(name):
         if len(found) == len(answers):
             break
@@ -133,14 +134,26 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
             try:
                 with guarded():  # the check calls what the answer has made
-                    verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, "check": check})
+                    verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, **given, "check": check})
             except Exception as error:  # of a name that the answer does not have, for example
                 found.append(f"the check ended with {type(error).__name__}: {error}")
             else:
                 found.append("" if type(verdict) is Verdict and verdict.done else repr(verdict))
         else:
+            before = dict(shell.user_ns)
             shell.run_cell(source)
+            now = shell.user_ns.items()
+            given |= {key: value for key, value in now if key not in theirs and before.get(key, now) is not value}
     return found + ["its check was not reached"] * (len(answers) - len(found))
+
+
+def _made(source: str) -> set[str]:
+    """What the code of an exercise sets, and its answer may; everything else that a check is given is the lesson's."""
+    tree = ast.parse(FILE.sub("", source))
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return defined | {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _is_plain(answer: str, shell: InteractiveShell) -> bool:

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-GUARDED = ("dshq_widget", "dshq_kernels", "numpy", "builtins", "importlib", "inspect", "sys", "types", "json", "os")
+GUARDED = (
+    *("dshq_widget", "dshq_kernels", "numpy", "torch"),
+    *("builtins", "importlib", "inspect", "sys", "types", "json", "os"),
+)
 """Packages that an answer may not change; what a check needs comes from there."""
 CHECKS = "dshq_widget.lessons"
 """Where constants are put back, too: those of others may be large, or change by themselves."""
@@ -47,20 +50,20 @@ def _remember(value: Any, back: list[Callable[[], None]], seen: set[int], consta
     """Add to `back` what puts `value` back, and all that its code consists of."""
     if id(value) in seen:
         return
-    inner: list[Any] = []
-    if isinstance(value, types.FunctionType):
+    inner, kind = list[Any](), type(value)  # `isinstance` asks the value for its class, and torch's answer by warnings
+    if issubclass(kind, types.FunctionType):
         back.append(_function(value))
         inner += [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
-    elif isinstance(value, type) and value.__module__.partition(".")[0] in GUARDED:
+    elif issubclass(kind, type) and value.__module__.partition(".")[0] in GUARDED:
         back.append(_class(value))
         inner += list(vars(value).values())
-    elif isinstance(value, staticmethod | classmethod):
+    elif issubclass(kind, staticmethod | classmethod):
         inner.append(value.__func__)
-    elif isinstance(value, property):
+    elif issubclass(kind, property):
         inner += [value.fget, value.fset]
-    elif constants and isinstance(value, dict | list | set | np.ndarray):
+    elif constants and issubclass(kind, dict | list | set | np.ndarray):
         back.append(_constant(value))
-    elif not isinstance(value, types.ModuleType) and hasattr(type(value), "__wrapped__"):
+    elif not issubclass(kind, types.ModuleType) and hasattr(kind, "__wrapped__"):
         inner.append(value.__wrapped__)
     else:
         return

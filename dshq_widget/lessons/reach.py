@@ -37,6 +37,8 @@ _FILES = r"DataSource|dumps?|fromfile|fromregex|genfromtxt|load\w*|memmap|open_m
 _DUNDERS = r"__(?!init__|name__)\w*__"
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
+_SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
+"""Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
 ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
@@ -61,6 +63,7 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     found |= set(TEXTS.findall(answer))
     found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and NAMES.fullmatch(node.id)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
+    found |= {name for name in _methods(tree) if re.fullmatch(_SPECIAL, name)}
     return sorted(found | set(_taken(tree, given)))
 
 
@@ -73,6 +76,19 @@ def _imports(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             found.add("." * node.level + (node.module or ""))
     return found
+
+
+def _methods(tree: ast.AST) -> Iterator[str]:
+    """The functions that a source defines, and the words that it writes: `type("A", (), {"__eq__": ...})` makes a class
+    of those.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
 
 
 def _attributes(tree: ast.AST) -> Iterator[str]:

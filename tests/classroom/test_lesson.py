@@ -6,13 +6,18 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import lesson
-from tests.lessons.attempts.league import BLOCKS, TABLE, points, ratings
+from tests.lessons.attempts.league import BLOCKS, NAMES, TABLE, points, ratings
 
 
 def test_points_and_ratings():
     fair = points(BLOCKS)
     assert fair == {"random": 10.0, "b": 38.0, "c": 48.0}
-    assert lesson.missing(lambda blocks: fair, ratings, table=TABLE) == []
+    assert lesson.missing(points, ratings, table=TABLE, blocks=BLOCKS) == []
+    for blocks in ((), BLOCKS[:1], BLOCKS):
+        (told,) = lesson.missing(lambda blocks: fair, table=TABLE, blocks=blocks)
+        assert told.startswith("Right for this table, and wrong for other blocks")
+    equal = type("Equal", (float,), dict.fromkeys(("__eq__", "__le__"), lambda a, b: True) | {"__sub__": min})
+    assert lesson.missing(lambda blocks: dict.fromkeys((*NAMES, *lesson.OTHER_POINTS), equal(0)), table=TABLE)
     for mine, told in (
         ({"random": 10.0, "c": 48.0}, "`b` is nowhere"),
         ({**fair, "b": 40.0}, "too many"),

@@ -59,6 +59,39 @@ def test_what_an_answer_changes_is_put_back(change: Callable[[], None]):
     assert not L.check("bandit", estimate=print).done and L.Verdict((), "").done
 
 
+PATCHED = """
+import torch
+T = torch.Tensor
+T.mean = lambda self, *how, **more: self.sum() * 0
+def policy_loss(log_prob, old_log_prob, advantage, clip=0.2):
+    return (log_prob * 0).sum()
+"""
+
+
+def test_torch_is_put_back():
+    torch = pytest.importorskip("torch")
+    ppo = pytest.importorskip("dshq_widget.lessons.checks.ppo")
+    with guarded():
+        names: dict[str, Any] = {}
+        exec(PATCHED, names)
+    assert torch.ones(3).mean() == 1 and ppo.missing(policy_loss=names["policy_loss"])
+
+
+CHEAT = "blocks = []\ndef points(blocks):\n    return {row.name: row.points for row in table.rows}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "lack"),
+    [
+        (CHEAT, "Not yet: Right for this table, and wrong for other blocks"),
+        pytest.param(f"table = None\n{answers(LESSONS['league'])[0]}", "", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_lesson_hands_to_its_check_is_not_the_answers_to_choose(answer: str, lack: str):
+    (found,) = afresh.missing("league", [answer])
+    assert found.startswith(lack) and bool(found) == bool(lack)
+
+
 def test_a_right_answer_is_done_and_a_wrong_one_is_not():
     first, second, third = afresh.missing(LESSON.name, [RIGHT, WRONG.replace("estimate", "choose"), "x = 1"])
     assert first == "" and second.startswith("Not yet: ")
@@ -117,9 +150,13 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
         ("'{0.gi_frame.f_back}'.format(x for x in ())", ["f_back", "gi_frame"]),
         ("np.fromfile('/dev' + '/fd/0'), np.ones(1).tofile('/proc/1')", ["/proc/", "fromfile", "tofile"]),
         ("raise SystemExit", ["SystemExit"]),
+        ("class A(float):\n    def __eq__(self, other):\n        return True", ["__eq__"]),
+        ("type('A', (float,), {'__sub__': lambda a, b: 0.0})", ["__sub__"]),
+        ("type('A', (float,), dict(__sub__=lambda a, b: 0.0))", ["__sub__"]),
         (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
         ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
+        ("if __name__ == '__main__':\n    print('__init__')", []),
     ],
 )
 def test_what_an_answer_names(answer: str, names: list[str]):
