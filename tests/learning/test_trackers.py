@@ -52,6 +52,24 @@ def test_rows_go_out_under_their_categories(wandb):
     assert wandb.ended and not warned
 
 
+@pytest.mark.parametrize("folder", ["wandb", ".wandb"])
+def test_no_server_that_a_file_in_the_working_folder_names_gets_a_key(wandb, tmp_path, monkeypatch, capsys, folder):
+    """wandb reads it: the key went to the server of whoever made the folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WANDB_DIR", raising=False)
+    (tmp_path / folder).mkdir()
+    Tracking("wandb", "run", {}, print).close()
+    wandb.began = None
+    (tmp_path / folder / "settings").write_text("[default]\nbase_url = http://theirs\n")
+    with pytest.raises(ValueError, match=f"'{folder}/settings' in the working folder may say who gets your key"):
+        Tracking("wandb", "run", {}, print)
+    assert main(["train", "bandit", "--updates", "1", "--track", "wandb"]) == 2
+    assert "set WANDB_DIR=." in capsys.readouterr().err and wandb.began is None
+    monkeypatch.setenv("WANDB_DIR", ".")
+    Tracking("wandb", "run", {}, print).close()
+    assert wandb.began
+
+
 def test_one_that_fails_is_left_out_and_training_goes_on(wandb):
     wandb.fails_at, warned = 2, []
     tracking = Tracking("wandb", "run", {}, warned.append)

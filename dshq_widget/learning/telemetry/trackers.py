@@ -4,6 +4,7 @@ collector. None is needed for anything else; the learner sends the rows, so a sl
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,6 +16,8 @@ from dshq_widget.learning.telemetry.writers import full_name
 
 PROJECT = "dshq"
 """Where runs go unless a project is named."""
+WANDB_SETTINGS = ("wandb/settings", ".wandb/settings")
+"""Files in the working folder that Weights & Biases reads: they may name a server, which gets the person's key."""
 
 
 class Tracker(Protocol):
@@ -77,7 +80,7 @@ WITHOUT_CLIENT = ("otlp",)
 
 def parse(text: str) -> list[tuple[str, str]]:
     """Trackers and places of `mlflow:URI,wandb:PROJECT,otlp:URL`; the place may be left out. Raises ValueError for an
-    unknown tracker, or one whose package is missing.
+    unknown tracker, or one whose package is missing, and for settings of wandb that lie in the working folder.
     """
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -86,8 +89,22 @@ def parse(text: str) -> list[tuple[str, str]]:
             raise ValueError(f"wanted {' or '.join(TRACKERS)}, such as wandb:my-project, got {part!r}")
         if name not in WITHOUT_CLIENT and find_spec(name) is None:
             raise ValueError(f"{name} is not installed: pip install {name}")
+        if name == "wandb":
+            _check_wandb()
         found.append((name, place))
     return found
+
+
+def _check_wandb() -> None:
+    """Raises ValueError for settings that lie in the working folder, which may be somebody else's, unless the person
+    says where wandb's are.
+    """
+    found = next(filter(os.path.lexists, WANDB_SETTINGS), None)
+    if found and not os.environ.get("WANDB_DIR"):
+        raise ValueError(
+            f"{found!r} in the working folder may say who gets your key of wandb: remove it or, if it is yours, set "
+            "WANDB_DIR=."
+        )
 
 
 class Tracking:
