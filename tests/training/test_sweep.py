@@ -131,7 +131,7 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
         sweep("bandit", SPACE, **how)
 
 
-ODD = {
+ODD: dict[str, list[object]] = {
     "value": ["x", [], {}, 10**400],
     "setting": ["x", None, 1.5, True],
     "settings": [[1], "x", {"=1+1": 2}, {"gamma": {}}, {"gamma": None}],

@@ -144,7 +144,10 @@ class Replay:
             decisions, lates = map(int, state["train.replay.counts"].tolist())
         except (LookupError, TypeError, ValueError, zlib.error) as error:
             raise CheckpointError(f"its replay cannot be read ({error}); load only its weights instead") from error
-        limits = {"action": (0, self._actions - 1), "final_at": (-1, len(self.finals) - 1)}
+        limits: dict[str, tuple[float, float]] = {
+            "action": (0, self._actions - 1),
+            "final_at": (-1, len(self.finals) - 1),
+        }
         limits |= dict.fromkeys(("over", "terminated", "weight"), (0, 1))
         limits |= dict.fromkeys(("obs", "reward", "total", "finals"), (-LARGEST, LARGEST))  # NaN is in no limits
         within = all(lo <= found[name].min() and found[name].max() <= hi for name, (lo, hi) in limits.items())
