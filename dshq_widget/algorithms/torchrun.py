@@ -28,6 +28,6 @@ class Place:
             ) from None
 
 
-def started_by_torchrun(environ: Mapping[str, str] = os.environ) -> bool:
+def started_by_torchrun() -> bool:
     """Whether torchrun has started this process, and others beside it."""
-    return environ.get("WORLD_SIZE", "1") != "1" and "TORCHELASTIC_RUN_ID" in environ
+    return os.environ.get("WORLD_SIZE", "1") != "1" and "TORCHELASTIC_RUN_ID" in os.environ

@@ -19,7 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,10 +45,10 @@ class HubError(RuntimeError):
 
 class Hub:
     """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, and `hub.passwords` are
-    people's, by name. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is
-    how long the culler waits; `settings` is a configuration file of JupyterHub that is read last. With a
-    `subdomain_host` such as http://hub.localhost:8000 people find the hub there, and each server and the league at a
-    host below it: browsers know names below localhost, not every system does. Raises HubError.
+    people's, by name. `cpu` is what each server gets, `arguments` are the servers', `idle_seconds` is how long the
+    culler waits; `settings` is a configuration file of JupyterHub that is read last. With a `subdomain_host` such as
+    http://hub.localhost:8000 people find the hub there, and each server and the league at a host below it: browsers
+    know names below localhost, not every system does. Raises HubError.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class Hub:
         port: int = 0,
         cpu: float = 0.5,
         idle_seconds: int = 3600,
-        environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
         settings: Path | None = None,
         subdomain_host: str = "",
@@ -85,7 +84,6 @@ class Hub:
             "cpu": cpu,
             "cache": str(cache_dir()),
             "idle_seconds": idle_seconds,
-            "environment": dict(environment or {}),
             "arguments": list(arguments),
             "settings": None if settings is None else str(settings.resolve()),
             "subdomain_host": subdomain_host,

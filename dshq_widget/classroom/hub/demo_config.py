@@ -58,7 +58,6 @@ c.Spawner.environment = {
     "DSHQ_CACHE_DIR": chosen["cache"],
     "JUPYTER_CONFIG_PATH": f"{folder}/{demo_course.FOLDER}",
     "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]),
-    **chosen["environment"],
 }
 
 c.JupyterHub.services = [

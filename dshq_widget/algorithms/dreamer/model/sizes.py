@@ -29,6 +29,8 @@ STRIDE = 8
 
 SHADES = 4
 """Of a frame (pixels/packing.py, which needs torch)."""
+PIXELS = 72 * 80
+"""The same."""
 FRAME_BYTES = 1457
 """Of a frame in the ring, with what arrives with it (pixels/ring.py)."""
 
@@ -77,12 +79,12 @@ small things on a ground that stands still (measured: docs/LOG.md).
 """
 
 
-def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
+def acting_floats(size: Size, n_actions: int) -> int:
     """Weights of the world model and the actor, counted as layers.py, rssm.py, world_model.py and behaviour.py lay them
     out; a test compares.
     """
     wide, latent = size.stoch * size.classes, size.latent
-    small = pixels // prod(size.strides) ** 2
+    small = PIXELS // prod(size.strides) ** 2
     channels = [1, *(size.depth * 2**k for k in range(len(size.strides)))]
     kernels = KERNEL**2 * sum(a * b for a, b in pairwise(channels))
     last = KERNEL**2 if size.strides[0] == KERNEL else 1
@@ -98,7 +100,7 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
         planes = KERNEL**2 * (SHADES - 2) * channels[1]  # of shades, beside the one plane of the others
         encoder = encoder + planes + sum(1 + (n + 1) * LOOKS for n in channels[1:])
         encoder, seen, units = encoder + ((2 + LOOKS) * sum(channels[1:]) + 1) * CODE, CODE, 2 * size.units
-        decoder = _head(latent, units, 1, CODE) + _head(CODE, units, 1, size.spots * (4 + SHADES)) + SHADES * pixels
+        decoder = _head(latent, units, 1, CODE) + _head(CODE, units, 1, size.spots * (4 + SHADES)) + SHADES * PIXELS
     gru = (size.hidden + size.deter + 2) * 3 * size.deter
     prior = _dense(size.deter, size.hidden) + (size.hidden + 1) * wide
     posterior = (size.deter + seen + 2) * size.hidden + (size.hidden + 1) * wide
@@ -107,17 +109,17 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
     return encoder + decoder + rssm + sum(_head(latent, size.units, layers, n_out) for layers, n_out in heads)
 
 
-def update_floats(size: Size, frames: int, starts: int, horizon: int, pixels: int = 72 * 80) -> int:
+def update_floats(size: Size, frames: int, starts: int, horizon: int) -> int:
     """About how many floats an update holds: of each replayed frame the pictures between encoder and decoder, of each
     imagined state its latent and the heads' layers, both three times: with their slopes, and once more while they are
     made (assumed).
     """
-    between, channels, left = 0, size.depth, pixels
+    between, channels, left = 0, size.depth, PIXELS
     for stride in size.strides:
         left //= stride**2
         between, channels = between + channels * left, 2 * channels
     state = 4 * size.latent + size.units * 2 * (size.predictors + size.behaviour) + 2 * BINS
-    return 3 * (frames * (2 * between + 3 * pixels) + (starts or frames) * (horizon + 1) * state)
+    return 3 * (frames * (2 * between + 3 * PIXELS) + (starts or frames) * (horizon + 1) * state)
 
 
 def _dense(n_in: int, n_out: int) -> int:
