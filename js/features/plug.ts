@@ -7,7 +7,7 @@
 import type { Model } from "../contract/model";
 import type { PageAttribute, PanelName, ToPage, ToWorker } from "../contract/protocol";
 import type { Decider, Elsewhere, Substitute } from "../match/decider";
-import type { Policy } from "../match/policy";
+import type { Policy } from "../match/network/policy";
 import type { Show } from "../match/show";
 import type { Layer } from "../mind/layer";
 import type { Panel, PanelSession } from "../panels/panel";

@@ -1,5 +1,5 @@
 /** Who may decide in the place of a network that this match has: features bring them. `Deciders` asks those for one side in the order of the features. */
-import type { Policy } from "./policy";
+import type { Policy } from "./network/policy";
 import type { GameState } from "./rules";
 
 /** A decision that is to be made, before the match's tick `tick`; it will last `actionRepeat` ticks. */

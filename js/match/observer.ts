@@ -1,7 +1,7 @@
 /** Observation and allowed actions of one side of a game. */
 
 import type { DrillSpec } from "../contract/protocol";
-import type { Policy } from "./policy";
+import type { Policy } from "./network/policy";
 import type { Game, GameState } from "./rules";
 
 export class Observer {

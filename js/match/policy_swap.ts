@@ -2,7 +2,7 @@
 
 import type { DrillSpec, ShowTrait, Swap } from "../contract/protocol";
 import { SHOW_DEFAULTS } from "../contract/tables";
-import type { Policy } from "./policy";
+import type { Policy } from "./network/policy";
 
 export class PolicySwap {
   private when: Swap = SHOW_DEFAULTS.swap;

@@ -13,7 +13,7 @@ import type { Elsewhere } from "./decider";
 import { Deciders } from "./deciders";
 import { Hand } from "./hand";
 import { Body } from "./handles";
-import { copyOf, type Policy } from "./policy";
+import { copyOf, type Policy } from "./network/policy";
 import { MatchLog, stateHash, stateHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Scores } from "./scores";

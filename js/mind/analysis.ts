@@ -5,8 +5,8 @@
 
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
 import { Body } from "../match/handles";
+import { marginals, optionsOf, type Policy } from "../match/network/policy";
 import { Observer } from "../match/observer";
-import { marginals, optionsOf, type Policy } from "../match/policy";
 import type { Game, GameState } from "../match/rules";
 
 export const OUTCOMES = 4; // moves that are tried

@@ -7,8 +7,8 @@
 
 import type { DrillSpec, FromWorker, Handle, Outcome, Theme, ToWorker } from "../contract/protocol";
 import { KIND } from "../contract/protocol";
+import type { Policy } from "../match/network/policy";
 import { Observer } from "../match/observer";
-import type { Policy } from "../match/policy";
 import { Random } from "../match/random";
 import type { Show } from "../match/show";
 import { FieldImage } from "../renderer/field";

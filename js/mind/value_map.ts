@@ -5,7 +5,7 @@
 
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import { Body } from "../match/handles";
-import type { Policy } from "../match/policy";
+import type { Policy } from "../match/network/policy";
 import type { Game, GameState } from "../match/rules";
 import type { PolicyAnalysis } from "./analysis";
 

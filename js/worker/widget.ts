@@ -1,7 +1,7 @@
 /** One widget in the show worker: its match, a replay in the place of that, and the canvases that show it. */
 import type { Recording, ToPage, ToWorker } from "../contract/protocol";
 import type { MatchPart, ShowFeature } from "../features/plug";
-import { Policy } from "../match/policy";
+import { Policy } from "../match/network/policy";
 import { stateHex } from "../match/recording";
 import { replayShow } from "../match/replay";
 import { loadRules } from "../match/rules";

@@ -3,7 +3,7 @@
  * proposed since the last report to the page, and adds what came of it once its window is over.
  */
 import type { Decider, Turn } from "../../match/decider";
-import { sample } from "../../match/policy";
+import { sample } from "../../match/network/policy";
 import type { GameState } from "../../match/rules";
 import type { Show } from "../../match/show";
 import { CHUNKS, FIELDS, Gate, KINDS, type Territory } from "./gate";

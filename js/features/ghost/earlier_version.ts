@@ -4,7 +4,7 @@
  */
 
 import type { Substitute } from "../../match/decider";
-import type { Policy } from "../../match/policy";
+import type { Policy } from "../../match/network/policy";
 import type { Show } from "../../match/show";
 import type { Past } from "./messages";
 import { PolicyArchive } from "./policy_archive";

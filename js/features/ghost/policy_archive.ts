@@ -2,8 +2,8 @@
  * Archive of the policies that a match has received, for the ghost. Its size in bytes is bounded: when it is full, it thins out the
  * middle of the training and keeps the first and the latest versions.
  */
-import { countFloats } from "../../match/layers";
-import type { Policy } from "../../match/policy";
+import { countFloats } from "../../match/network/layers";
+import type { Policy } from "../../match/network/policy";
 
 export const MOST_BYTES = 4 << 20; // of weights: about 130 versions of the usual network (28-64-64-31)
 const FEWEST = 8; // versions that are kept however large they are

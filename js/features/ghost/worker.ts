@@ -1,6 +1,6 @@
 /** The show worker's half of the ghost: an earlier version plays side 1. */
 import type { ToWorker } from "../../contract/protocol";
-import type { Policy } from "../../match/policy";
+import type { Policy } from "../../match/network/policy";
 import type { LiveMatch, MatchPart, ShowFeature } from "../plug";
 import { EarlierVersion } from "./earlier_version";
 import type {} from "./messages";

@@ -3,7 +3,7 @@
  * told of it. Reads the match; what it searches itself, while the match stands, is done on copies.
  */
 import { KIND } from "../../contract/protocol";
-import { optionsOf } from "../../match/policy";
+import { optionsOf } from "../../match/network/policy";
 import type { Show } from "../../match/show";
 import type { Layer } from "../../mind/layer";
 import type { Look } from "../../renderer/palette";

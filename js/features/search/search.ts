@@ -3,8 +3,8 @@
  * than expected (docs/explain/search.md has words and formulas). The state is only read. Nothing is allocated per decision.
  */
 import type { DrillSpec } from "../../contract/protocol";
+import { type Policy, sample } from "../../match/network/policy";
 import { Observer } from "../../match/observer";
-import { type Policy, sample } from "../../match/policy";
 import { Random } from "../../match/random";
 import type { Game, GameState } from "../../match/rules";
 import { weightOf } from "../../match/scores";

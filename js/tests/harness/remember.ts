@@ -1,6 +1,6 @@
 /** A network with a memory, step by step, for tests/algorithms/ppo/test_recurrent_page.py. */
 import type { Activation } from "../../contract/protocol";
-import { Policy } from "../../match/policy";
+import { Policy } from "../../match/network/policy";
 
 interface Episode {
   layers: number[];

@@ -1,7 +1,7 @@
 /** A person made of a seed: takes over, presses keys, drags, throws and pauses, while policies come and go. */
 
 import { MODES } from "../../contract/tables";
-import { Policy } from "../../match/policy";
+import { Policy } from "../../match/network/policy";
 import { Random } from "../../match/random";
 import type { Show } from "../../match/show";
 

@@ -1,6 +1,6 @@
 /** Holds a policy's gradient to differences of what its forward pass says. */
 import { expect } from "vitest";
-import type { Policy } from "../../match/policy";
+import type { Policy } from "../../match/network/policy";
 
 /** Steps of `step` to either side of each number of `observation`; the slopes are those of the log-probability of `action`. */
 export function expectSlopes(policy: Policy, observation: Float32Array, action: number, step: number): void {

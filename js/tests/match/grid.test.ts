@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { countFloats, readLayers } from "../../match/layers";
-import { Policy } from "../../match/policy";
+import { countFloats, readLayers } from "../../match/network/layers";
+import { Policy } from "../../match/network/policy";
 import { expectSlopes } from "../harness/slopes";
 
 const LAYERS = [13, -2, -2, -2, -2, -3, 3, 4]; // 2 x 2 cells, two planes, two maps, three sweeps

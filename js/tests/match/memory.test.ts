@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryOf } from "../../contract/memory";
-import { countFloats, readLayers } from "../../match/layers";
-import { Policy } from "../../match/policy";
+import { countFloats, readLayers } from "../../match/network/layers";
+import { Policy } from "../../match/network/policy";
 import { stateHash } from "../../match/recording";
 import { replay } from "../../match/replay";
 import { loadRules } from "../../match/rules";

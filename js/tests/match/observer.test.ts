@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DrillSpec } from "../../contract/protocol";
+import { Policy } from "../../match/network/policy";
 import { Observer } from "../../match/observer";
-import { Policy } from "../../match/policy";
 import { type Game, loadRules } from "../../match/rules";
 import { TOY } from "../harness/toy_game";
 

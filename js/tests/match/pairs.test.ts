@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { countFloats, readLayers } from "../../match/layers";
-import { Policy } from "../../match/policy";
+import { countFloats, readLayers } from "../../match/network/layers";
+import { Policy } from "../../match/network/policy";
 import { expectSlopes } from "../harness/slopes";
 
 const LAYERS = [9, -2, -1, -3, -2, -8, -8, 5, 7]; // two items, three spaces, one more number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { countFloats, readLayers } from "../../match/layers";
-import { Policy } from "../../match/policy";
+import { countFloats, readLayers } from "../../match/network/layers";
+import { Policy } from "../../match/network/policy";
 import { expectSlopes } from "../harness/slopes";
 
 const LAYERS = [7, -2, -3, -2, -3, -4, -3, -2, 5, 13]; // two places on a map of two rows, two kinds, one more number

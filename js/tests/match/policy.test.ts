@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { marginals, Policy, sample } from "../../match/policy";
+import { marginals, Policy, sample } from "../../match/network/policy";
 
 // layers [2, 2, 3]: W1 [2, 2], b1 [2], W2 [2, 3], b2 [3]; two actions and the value
 const BLOB = Float32Array.from([0.5, -1, 0.25, 2, 0.1, -0.2, 1, -1, 0.5, 0.3, 0.7, -2, 0, 0.4, 0.6]);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Recording } from "../../contract/protocol";
-import { Policy } from "../../match/policy";
+import { Policy } from "../../match/network/policy";
 import { Random } from "../../match/random";
 import { MatchLog, stateHash } from "../../match/recording";
 import { played, replay } from "../../match/replay";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../match/policy";
+import { Policy } from "../../match/network/policy";
 import { replay } from "../../match/replay";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";

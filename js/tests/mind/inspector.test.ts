@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Activation, type Handle, KIND, SHAPE_FLOATS } from "../../contract/protocol";
 import { Body } from "../../match/handles";
-import { Policy } from "../../match/policy";
+import { Policy } from "../../match/network/policy";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
 import { PolicyAnalysis, position, sideOf } from "../../mind/analysis";

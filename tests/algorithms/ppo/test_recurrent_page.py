@@ -1,4 +1,4 @@
-"""The page's memory, js/match/memory.ts, is Python's."""
+"""The page's memory, js/match/network/memory.ts, is Python's."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 /** A game by hand with the state that the gate reads, and networks that always propose the same spawn. */
 import type { DrillTrait } from "../../../contract/protocol";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import { loadRules } from "../../../match/rules";
 import { Show } from "../../../match/show";
 import { PLAIN } from "../../../tests/harness/plain";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import { loadRules } from "../../../match/rules";
 import { Show } from "../../../match/show";
 import { TOY } from "../../../tests/harness/toy_game";

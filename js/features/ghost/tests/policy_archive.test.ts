@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import { PolicyArchive } from "../policy_archive";
 
 const BYTES = 4 * 28; // of one policy with layers 3-7

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KIND, SHAPE_FLOATS } from "../../../contract/protocol";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import { loadRules } from "../../../match/rules";
 import { Show } from "../../../match/show";
 import { Inspector } from "../../../mind/inspector";

@@ -1,6 +1,6 @@
 /** Games of a few words for tests of search: what a decision does, what it pays and when it ends are functions of the test. */
 import type { DrillSpec } from "../../../contract/protocol";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import type { Game, GameState } from "../../../match/rules";
 import { PLAIN } from "../../../tests/harness/plain";
 

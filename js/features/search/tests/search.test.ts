@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../../match/policy";
+import { Policy } from "../../../match/network/policy";
 import type { GameState } from "../../../match/rules";
 import { loadRules } from "../../../match/rules";
 import { TOY } from "../../../tests/harness/toy_game";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { countFloats } from "../../../match/layers";
-import { Policy } from "../../../match/policy";
+import { countFloats } from "../../../match/network/layers";
+import { Policy } from "../../../match/network/policy";
 import { loadRules } from "../../../match/rules";
 import { Show } from "../../../match/show";
 import { TOY } from "../../../tests/harness/toy_game";

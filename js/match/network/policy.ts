@@ -4,7 +4,7 @@
  * stands in front of the hidden layers and behind them is written as negative numbers (layers.ts).
  */
 
-import type { Activation, Bytes } from "../contract/protocol";
+import type { Activation, Bytes } from "../../contract/protocol";
 import { Grid } from "./grid";
 import { countFloats, type Front, readLayers } from "./layers";
 import type { Memory } from "./memory";

@@ -2,7 +2,7 @@
  * Reads a network's `layers`, as dshq_kernels/network/layers.py defines them: dense layers, an optional
  * front layer of the drill and an optional memory before the outputs, both written as negative numbers.
  */
-import { memoryOf } from "../contract/memory";
+import { memoryOf } from "../../contract/memory";
 import { Grid } from "./grid";
 import { Memory } from "./memory";
 import { Pairs } from "./pairs";
