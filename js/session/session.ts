@@ -177,9 +177,9 @@ export class Session {
     if (saved) this.post({ type: "RESTORE", id: this.id, snapshot: saved });
   }
 
-  step(unit: StepUnit): void {
+  step(unit: StepUnit, count = 1): void {
     if (this.show.playing) this.setShow({ playing: false });
-    this.post({ type: "STEP", id: this.id, unit, count: 1 });
+    this.post({ type: "STEP", id: this.id, unit, count });
   }
 
   skipToGoal(): void {
