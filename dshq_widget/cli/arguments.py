@@ -172,6 +172,11 @@ def _train(verb: Parser) -> None:
         "--dashboard", action="store_true", help="show all metrics, redrawn in place, instead of a progress bar"
     )
     verb.add_argument("--track", metavar="WHERE", help=_meaning("track"))
+    _shared_settings(verb)
+    _own_settings(verb)
+
+
+def _shared_settings(verb: Parser) -> None:
     shared = verb.add_argument_group("settings", "A drill may have defaults of its own.")
     _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
     for alias, key in settings.ALIASES.items():
@@ -182,6 +187,9 @@ def _train(verb: Parser) -> None:
         metavar="VALUE",
         help="Minibatches of a rollout, num_envs x rollout_length, in place of --minibatch-size.",
     )
+
+
+def _own_settings(verb: Parser) -> None:
     for algorithm in algorithms.algorithms.values():
         if algorithm.settings is not None:
             own = verb.add_argument_group(f"settings of {algorithm.name}", "Other algorithms ignore them.")

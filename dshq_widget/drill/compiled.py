@@ -234,13 +234,18 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         training={key: list(value) if isinstance(value, tuple) else value for key, value in drill.training.items()},
         rules_hash="",
     )
-    said = spec.to_json()
-    said["observations"] = [{key: row[key] for key in ("name", "scale", "unit")} for row in said["observations"]]
-    digest = hashlib.sha256((json.dumps({key: said[key] for key in MEANING}, sort_keys=True) + javascript).encode())
-    spec = replace(spec, rules_hash=digest.hexdigest()[:16])
+    spec = replace(spec, rules_hash=_hash_of(spec, javascript))
     llvm, wgsl = llvm_source(program), wgsl_source(program)
     devices = {name: rules.source(program) for name, rules in DEVICES.items()}
     return CompiledDrill(spec, javascript, llvm, wgsl, devices, program=plain, author=drill)
+
+
+def _hash_of(spec: DrillSpec, javascript: str) -> str:
+    """16 hex digits of the rules and of what the spec says that has a meaning in them (`MEANING`)."""
+    said = spec.to_json()
+    said["observations"] = [{key: row[key] for key in ("name", "scale", "unit")} for row in said["observations"]]
+    digest = hashlib.sha256((json.dumps({key: said[key] for key in MEANING}, sort_keys=True) + javascript).encode())
+    return digest.hexdigest()[:16]
 
 
 def _first_paragraph(documented: Callable[..., Any]) -> str:

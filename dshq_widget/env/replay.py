@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +27,96 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
     """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
     format, one with missing decisions, or with numbers that no match has.
     """
-    game, spec = drill.game(), drill.spec
+    _check_made_here(recording, drill.spec)
+    _check(recording, drill.spec)
+    match = _Match(drill, recording)
+    while match.tick < recording["ticks"]:
+        match.advance()
+    match.apply_inputs()
+    return match.game.words(match.tiles)[0]
+
+
+class _Match:
+    """The match that a recording tells of. `tick` counts the ticks done, `phase` those of the present decision, `rest`
+    those left of the run-out after an episode.
+    """
+
+    def __init__(self, drill: CompiledDrill, recording: Mapping[str, Any]) -> None:
+        self.game, self.spec, self.recording = drill.game(), drill.spec, recording
+        self.tiles = self.game.new(1, recording["seed"])
+        self.tick = self.phase = self.rest = self.decided = 0
+        self.repeat = self.spec.action_repeat
+        self.inputs = deque(recording["inputs"])
+        self.handles = {handle.name: handle for handle in self.spec.drag}
+        self.held: dict[str, Mapping[str, Any]] = {}
+        start = recording.get("start")
+        if start:
+            self.tick, self.phase, self.rest = start["tick"], start["phase"], start["rest"]
+            state = np.frombuffer(bytes.fromhex(start["state"]), "<u4")
+            self.tiles.view(np.uint32).reshape(-1, 16)[:, 0] = state
+
+    def advance(self) -> None:
+        """One tick, with the inputs before it. Raises ValueError where a decision is missing."""
+        self.apply_inputs()
+        for motion in self.held.values():
+            self._put(motion)
+        if self.rest == 0 and self.phase == 0:
+            self._decide()
+        self.game.tick(self.tiles)
+        self.tick += 1
+        if self.rest > 0:
+            self._run_out()
+            return
+        self.phase += 1
+        if self.phase >= self.repeat:
+            self._end_decision()
+
+    def apply_inputs(self) -> None:
+        """What a person did before the next tick."""
+        while self.inputs and self.inputs[0]["tick"] <= self.tick:
+            given = self.inputs.popleft()
+            if given["kind"] == "repeat":
+                self.repeat = given["ticks"]
+            elif given["kind"] in ("hold", "throw"):
+                self.held.pop(given["handle"], None)
+                self._put(given)
+                if given["kind"] == "hold":
+                    self.held[given["handle"]] = given
+
+    def _put(self, motion: Mapping[str, Any]) -> None:
+        handle = self.handles[motion["handle"]]
+        for key, field in (("x", handle.x), ("y", handle.y), ("vx", handle.vx), ("vy", handle.vy)):
+            self.tiles[field].reshape(-1, 16)[handle.index, 0] = motion[key]
+
+    def _decide(self) -> None:
+        sides = self.spec.sides
+        chosen = self.recording["actions"][self.decided : self.decided + sides]
+        if len(chosen) < sides:
+            raise ValueError(
+                f"the recording ends at tick {self.recording['ticks']} but has no actions for tick {self.tick}: "
+                "record it again"
+            )
+        self.decided += sides
+        self.tiles["action"].reshape(sides, 16)[:, 0] = chosen
+        self.game.decide(self.tiles)
+
+    def _end_decision(self) -> None:
+        self.phase = 0
+        terminated, winner = self.game.status(self.tiles)
+        if terminated[0, 0] or self.tiles["ticks"][0, 0] >= self.spec.time_limit:
+            seconds = REST_SECONDS["draw" if winner[0, 0] == 0 else "goal"]
+            self.rest = max(1, int(seconds * self.spec.tick_rate + 0.5))
+
+    def _run_out(self) -> None:
+        self.rest -= 1
+        if self.rest == 0:
+            self.held.clear()
+            self.tiles["practice"][0, 0] = 0
+            self.game.reset(self.tiles, FIRST)
+
+
+def _check_made_here(recording: Mapping[str, Any], spec: DrillSpec) -> None:
+    """Raises ValueError for another format, or for other rules."""
     if (given := recording.get("format", REPLAY_FORMAT)) != REPLAY_FORMAT:
         raise ValueError(
             f"the recording has the format {str(given)[:20]!r} of a newer release, and this one reads {REPLAY_FORMAT}: "
@@ -37,72 +127,6 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
             f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "
             f"{spec.rules_hash}: use the drill it was made with"
         )
-    _check(recording, spec)
-    tiles = game.new(1, recording["seed"])
-    handles = {handle.name: handle for handle in spec.drag}
-    held: dict[str, Mapping[str, Any]] = {}
-
-    def put(motion: Mapping[str, Any]) -> None:
-        handle = handles[motion["handle"]]
-        for key, field in (("x", handle.x), ("y", handle.y), ("vx", handle.vx), ("vy", handle.vy)):
-            tiles[field].reshape(-1, 16)[handle.index, 0] = motion[key]
-
-    tick = phase = rest = 0
-    start = recording.get("start")
-    if start:
-        tick, phase, rest = start["tick"], start["phase"], start["rest"]
-        state = np.frombuffer(bytes.fromhex(start["state"]), "<u4")
-        tiles.view(np.uint32).reshape(-1, 16)[:, 0] = state
-
-    repeat, sides = spec.action_repeat, spec.sides
-    inputs, actions = iter([*recording["inputs"], None]), recording["actions"]
-    upcoming = next(inputs)
-
-    def apply() -> None:
-        nonlocal upcoming, repeat
-        while upcoming is not None and upcoming["tick"] <= tick:
-            if upcoming["kind"] == "repeat":
-                repeat = upcoming["ticks"]
-            elif upcoming["kind"] in ("hold", "throw"):
-                held.pop(upcoming["handle"], None)
-                put(upcoming)
-                if upcoming["kind"] == "hold":
-                    held[upcoming["handle"]] = upcoming
-            upcoming = next(inputs)
-
-    decisions = 0
-    while tick < recording["ticks"]:
-        apply()
-        for motion in held.values():
-            put(motion)
-        if rest == 0 and phase == 0:
-            chosen = actions[decisions : decisions + sides]
-            if len(chosen) < sides:
-                raise ValueError(
-                    f"the recording ends at tick {recording['ticks']} but has no actions for tick {tick}: "
-                    "record it again"
-                )
-            decisions += sides
-            tiles["action"].reshape(sides, 16)[:, 0] = chosen
-            game.decide(tiles)
-        game.tick(tiles)
-        tick += 1
-        if rest > 0:
-            rest -= 1
-            if rest == 0:
-                held.clear()
-                tiles["practice"][0, 0] = 0
-                game.reset(tiles, FIRST)
-            continue
-        phase += 1
-        if phase >= repeat:
-            phase = 0
-            terminated, winner = game.status(tiles)
-            if terminated[0, 0] or tiles["ticks"][0, 0] >= spec.time_limit:
-                seconds = REST_SECONDS["draw" if winner[0, 0] == 0 else "goal"]
-                rest = max(1, int(seconds * spec.tick_rate + 0.5))
-    apply()
-    return game.words(tiles)[0]
 
 
 def _check(recording: Mapping[str, Any], spec: DrillSpec) -> None:
