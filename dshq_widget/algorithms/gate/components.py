@@ -52,24 +52,38 @@ def distance(a: int, b: int) -> float:
 
 
 @njit(cache=True)
+def escapes(d: float) -> float:
+    """Probability, 0..1, that a protector at this distance does not catch a parasite."""
+    if d < DEADLY:
+        return 0.0
+    return 1.0 - math.exp(-FADING * (d - DEADLY)) if d < SEEN else 1.0
+
+
+@njit(cache=True)
 def survival(chunk: int, protectors: np.ndarray) -> float:
     """Probability, 0..1, that a parasite spawned in `chunk` is not caught: product over protectors of 1 - threat."""
     alive = 1.0
     for protector in protectors:
         if protector >= 0:
-            d = distance(chunk, protector)
-            if d < DEADLY:
-                alive = 0.0
-            elif d < SEEN:
-                alive *= 1.0 - math.exp(-FADING * (d - DEADLY))
+            alive *= escapes(distance(chunk, protector))
     return alive
 
 
 @njit(cache=True)
-def disruption(chunk: int, kind: int, workers: np.ndarray, protectors: np.ndarray) -> float:
-    """Share of the units that the parasite disturbs. Energy: workers in reach minus guards, of all workers, -1..1.
-    Combat: workers and protectors in reach, of all of both, 0..1. 0 without any.
+def disturbed(kind: int, n_workers: int, n_protectors: int, near_workers: int, near_protectors: int) -> float:
+    """Share of the units that a parasite disturbs, of how many there are and how many are in reach. Energy: workers in
+    reach minus guards, of all workers, -1..1. Combat: workers and protectors in reach, of all of both, 0..1. 0 without
+    any.
     """
+    if kind == COMBAT:
+        units = n_workers + n_protectors
+        return (near_workers + near_protectors) / units if units else 0.0
+    return min(max((near_workers - near_protectors) / n_workers, -1.0), 1.0) if n_workers else 0.0
+
+
+@njit(cache=True)
+def disruption(chunk: int, kind: int, workers: np.ndarray, protectors: np.ndarray) -> float:
+    """`disturbed`, of a parasite in `chunk`."""
     n_workers, n_protectors, near_workers, near_protectors = 0, 0, 0, 0
     for worker in workers:
         if worker >= 0:
@@ -79,22 +93,25 @@ def disruption(chunk: int, kind: int, workers: np.ndarray, protectors: np.ndarra
         if protector >= 0:
             n_protectors += 1
             near_protectors += distance(chunk, protector) <= (GUARD_RADIUS if kind == ENERGY else FIGHT_RADIUS)
-    if kind == COMBAT:
-        units = n_workers + n_protectors
-        return (near_workers + near_protectors) / units if units else 0.0
-    return min(max((near_workers - near_protectors) / n_workers, -1.0), 1.0) if n_workers else 0.0
+    return disturbed(kind, n_workers, n_protectors, near_workers, near_protectors)
+
+
+@njit(cache=True)
+def penalty(nearest: float, to_hive: float) -> float:
+    """-0.4..0, for spawning far from every worker, or, without workers (infinitely far), far from the hive."""
+    if nearest == math.inf:
+        return -FAR_FROM_HIVE * to_hive / FARTHEST
+    return -FAR_FROM_WORKER * nearest / FARTHEST
 
 
 @njit(cache=True)
 def location(chunk: int, workers: np.ndarray) -> float:
-    """Penalty, -0.4..0, for spawning far from every worker, or, without workers, far from the hive."""
+    """`penalty`, of a parasite in `chunk`."""
     nearest = math.inf
     for worker in workers:
         if worker >= 0:
             nearest = min(nearest, distance(chunk, worker))
-    if nearest == math.inf:
-        return -FAR_FROM_HIVE * distance(chunk, HIVE) / FARTHEST
-    return -FAR_FROM_WORKER * nearest / FARTHEST
+    return penalty(nearest, distance(chunk, HIVE))
 
 
 @njit(cache=True)
@@ -126,21 +143,6 @@ def measure(
     out[LOCATION] = location(chunk, workers)
     out[CAPACITY] = affordable(kind, queen_energy)
     out[EXPLORATION] = epsilon * unexplored(seconds)
-
-
-@njit(cache=True)
-def measure_states(workers: np.ndarray, protectors: np.ndarray, queen_energy: np.ndarray, out: np.ndarray) -> None:
-    """Writes the components of every candidate in `n` states to `out`, f64 `[n, 2, 400, 5]`, without a bonus: chunks of
-    workers i64 `[n, w]` and protectors i64 `[n, p]`, energies f64 `[n]`.
-    """
-    for k in range(len(out)):
-        for chunk in range(CHUNKS):
-            alive, place = survival(chunk, protectors[k]), location(chunk, workers[k])
-            for kind in range(2):
-                found = out[k, kind, chunk]
-                found[SURVIVAL], found[LOCATION], found[EXPLORATION] = alive, place, 0.0
-                found[DISRUPTION] = disruption(chunk, kind, workers[k], protectors[k])
-                found[CAPACITY] = affordable(kind, queen_energy[k])
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
+from dshq_widget.algorithms.gate.candidates import components_of
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import CHUNKS, COLUMNS
 
@@ -89,9 +90,7 @@ class SimulationGate:
         """Gate signals f64 `[n, 2, 400]` of every candidate (types x chunks) in `n` states, without a bonus: chunks of
         workers `[n, w]` and protectors `[n, p]`, -1 for the dead, and energies `[n]`.
         """
-        found = np.empty((len(queen_energy), len(parts.TYPES), CHUNKS, len(parts.NAMES)))
-        parts.measure_states(workers.astype(np.int64), protectors.astype(np.int64), queen_energy.astype(float), found)
-        return self.judge(found)[1]
+        return self.judge(components_of(workers, protectors, queen_energy))[1]
 
     def judge(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Expected rewards and gate signals f64 `[...]` of components f64 `[..., 5]`, by the present weights and
