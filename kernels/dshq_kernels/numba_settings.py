@@ -34,8 +34,8 @@ class _Finder:
         """See `importlib.abc.MetaPathFinder`."""
         if name not in READERS:
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        found = next((spec for one in others if (spec := one.find_spec(name, path, target)) is not None), None)
+        others = [one.find_spec for one in sys.meta_path if one is not self and hasattr(one, "find_spec")]
+        found = next((spec for find in others if (spec := find(name, path, target)) is not None), None)
         if found is not None and found.loader is not None:
             _run_without_yaml(found.loader)
         return found
