@@ -89,7 +89,7 @@ def trainer_ts() -> str:
             "most_width": checkpoint.MAX_WIDTH,
             "most_tensors": checkpoint.MAX_TENSORS,
             "most_dimensions": checkpoint.MAX_DIMENSIONS,
-            "most_updates": checkpoint.MOST_COUNT,
+            "most_count": checkpoint.MOST_COUNT,
             "most_pictures": layout.MOST_PICTURES,
             "large_picture": convolutions.LARGE,
         },

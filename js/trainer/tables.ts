@@ -414,7 +414,7 @@ export const FILE = {
   "most_width": 65536,
   "most_tensors": 64,
   "most_dimensions": 4,
-  "most_updates": 1000000000000000,
+  "most_count": 1000000000000000,
   "most_pictures": 16,
   "large_picture": 36
 } as const;

@@ -410,8 +410,10 @@ def test_a_description_of_actions_that_is_damaged():
 
 
 def test_a_count_beyond_the_pages_numbers():
-    (page,) = read([said(step=str((1 << 53) + 1))])
-    assert page == {"error": "its step is 9007199254740993, more than a page can count"}
+    """Or so near to their end that the file of a run that goes on from there could not be read again."""
+    for step in ((1 << 53) + 1, (1 << 53) - 1, checkpoint.MOST_COUNT + 1):
+        (page,) = read([said(step=str(step))])
+        assert page == {"error": f"its step is {step}, more than a page can count"}
 
 
 SETTINGS = """

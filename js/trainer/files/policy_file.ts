@@ -103,7 +103,7 @@ export async function decode(content: Uint8Array): Promise<PolicyFile> {
   if (String(first?.shape) !== String(second?.shape)) throw new PolicyFileError("its optimiser moments do not belong together");
   const updates = state["train.updates"]?.data;
   const made = updates?.length === 1 ? Number(updates[0]) : -1;
-  if (updates && !(made >= 0 && made <= FILE.most_updates)) throw new PolicyFileError("its number of updates is not a count");
+  if (updates && !(made >= 0 && made <= FILE.most_count)) throw new PolicyFileError("its number of updates is not a count");
   return {
     ...{ drill, rules_hash, layers, activation, weights: weights.data },
     version: countOf(metadata, "version"),
@@ -219,7 +219,7 @@ function textOf(metadata: Metadata, key: string): string {
 function countOf(metadata: Metadata, key: string): number {
   const text = textOf(metadata, key);
   if (!/^[0-9]{1,18}$/.test(text)) throw new PolicyFileError(`its ${key} is not a count`);
-  if (!Number.isSafeInteger(Number(text))) throw new PolicyFileError(`its ${key} is ${text}, more than a page can count`);
+  if (Number(text) > FILE.most_count) throw new PolicyFileError(`its ${key} is ${text}, more than a page can count`);
   return Number(text);
 }
 

@@ -3,7 +3,7 @@ import type { ConfigValue } from "../../contract/protocol";
 import { PolicyFileError } from "../files/policy_tensors";
 import type { Tensor } from "../files/tensor";
 import { tensor } from "../files/tensors";
-import { LEAGUE } from "../tables";
+import { FILE, LEAGUE } from "../tables";
 import type { Champion, Reference, Reign } from "./succession";
 
 /** One earlier policy. */
@@ -159,7 +159,7 @@ function numbers<K extends string>(note: unknown, keys: readonly K[], is: (value
 }
 
 function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= FILE.most_count;
 }
 
 function isShare(value: unknown): boolean {
