@@ -100,11 +100,26 @@ def test_connections_are_counted_and_end_if_nobody_asks(store: Store, monkeypatc
     monkeypatch.setattr(server, "IDLE_SECONDS", 2.0)
     monkeypatch.setattr(limits, "descriptors", lambda most: 6)
     with Service(store) as service:
-        *idle, more = [socket.create_connection(("127.0.0.1", service.port), 60) for _ in range(4)]
-        assert more.recv(1) == b"", "closed at once"
-        assert [link.recv(1) for link in idle] == [b""] * 3, "after a while"
+        links = [socket.create_connection(("127.0.0.1", service.port), 60) for _ in range(4)]
+        assert links[0].recv(1) == b"", "at once, since there are more than three"
+        assert [link.recv(1) for link in links[1:]] == [b""] * 3, "after a while"
         assert Person(service.port).ask("GET", "/login")[0] == 200
-        for link in (*idle, more):
+        for link in links:
+            link.close()
+
+
+def test_whoever_opens_all_connections_keeps_nobody_out(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """Not even by asking again and again."""
+    monkeypatch.setattr(limits, "descriptors", lambda most: 8)
+    with Service(store) as service:
+        links = [socket.create_connection(("127.0.0.1", service.port), 60) for _ in range(4)]
+        for link in links:
+            link.sendall(b"HEAD /login HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert link.recv(1 << 16), "an answer"
+        for _ in range(2):
+            assert Person(service.port).ask("GET", "/login")[0] == 200
+        assert links[0].recv(1) == b"", "the one that waited longest"
+        for link in links:
             link.close()
 
 
