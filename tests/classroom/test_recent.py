@@ -48,6 +48,20 @@ def test_it_is_worked_out_once_until_the_round_changes():
     asyncio.run(go())
 
 
+def test_of_many_rounds_the_last_results_are_kept():
+    """A table of 300 students has megabytes, and everybody may look at each of many rounds."""
+    recent, rounds, done = Recent(Changes()), [SimpleNamespace(id=k, state=FINISHED) for k in range(5)], []
+
+    async def go() -> None:
+        for found in (*rounds, *reversed(rounds)):
+            await recent.of("progress", found, lambda number: number)
+            await recent.of("table", found, done.append, 3)
+        assert done == [0, 1, 2, 3, 4, 1, 0]
+        assert sorted(recent._kept) == [*(("progress", k) for k in range(5)), ("table", 0), ("table", 1), ("table", 4)]
+
+    asyncio.run(go())
+
+
 def test_an_error_is_not_kept():
     recent, found = Recent(Changes()), SimpleNamespace(id=1, state=FINISHED)
 

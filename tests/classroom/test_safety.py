@@ -1,6 +1,7 @@
 """What one student can do to a league: nothing that holds up or reads the others."""
 
 import base64
+import contextlib
 import gzip
 import http.client
 import http.server
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from dshq_widget.classroom import block_player, rounds, standings, verify_replay
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
+from dshq_widget.classroom.service import answers
 from dshq_widget.classroom.service.server import MAX_FORM_BYTES
 from dshq_widget.classroom.service.upload_checks import (
     MAX_FLOATS,
@@ -358,6 +361,43 @@ def test_forms_of_strangers_fill_no_memory(store, monkeypatch):
         student = {"Authorization": f"token {store.issue_token('ada')}"}
         for headers in ({}, student):
             assert asked_to_send(service, "/teach/students", 1000, **headers).startswith(b"HTTP/1.1 403")
+
+
+def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):
+    """A published policy, on as many connections as a student likes."""
+    number, token = open_round(store, publish=True), store.issue_token("ada")
+    store.submit(number, "ada", 1, 1, "0" * 64, bytes(1 << 24))
+    store.close_round(number, rounds.anchors_of("ball", []))
+    record_all(store, Outcome(32, 0, 0, None))
+    asked = f"GET /round/{number}/{'0' * 64}.dshq HTTP/1.1\r\nHost: x\r\nAuthorization: token {token}\r\n\r\n"
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 2)
+    with Service(store) as service:
+        links = []
+        for _ in range(5):
+            links.append(socket.socket())
+            links[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            links[-1].settimeout(60)
+            links[-1].connect(("127.0.0.1", service.port))
+            links[-1].sendall(asked.encode())
+            assert links[-1].recv(12) == b"HTTP/1.1 200"
+        got = [read_all(link) for link in links]
+        assert [nbytes > 1 << 24 for nbytes in got] == [False, False, False, True, True]
+        monkeypatch.setattr(answers, "ANSWER_SECONDS", 0.5)
+        links[-1].sendall(asked.encode())
+        time.sleep(2)
+        assert read_all(links[-1]) < 1 << 24, "it was given up"
+        for link in links:
+            link.close()
+
+
+def read_all(link: socket.socket) -> int:
+    """Bytes that come until there are none for a while, or the other side has closed."""
+    found = 0
+    link.settimeout(3)
+    with contextlib.suppress(TimeoutError, ConnectionResetError):
+        while more := len(link.recv(1 << 20)):
+            found += more
+    return found
 
 
 def test_the_form_of_a_large_class_is_read_for_an_instructor(store):

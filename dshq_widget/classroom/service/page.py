@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import http.client
 import logging
+from asyncio import Future
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ COOKIE, OWN_HOSTS = "dshq-league", "__Host-"
 https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
 """
 COOKIE_DAYS = 30
+MOST_STANDINGS = 32
+"""Tables that are kept: that of 300 students has some megabytes."""
 RETRY_SECONDS = 30
 """After which a program may ask again where the database could not be used."""
 UNAVAILABLE = (
@@ -87,7 +90,9 @@ class Page(web.RequestHandler):
 
     async def standing(self, found: Any) -> Standing:
         """The table of a round and what it was made of."""
-        return await self.recent.of("standing", found, lambda number: Standing.of(self.store, number, self.url))
+        return await self.recent.of(
+            "standing", found, lambda number: Standing.of(self.store, number, self.url), MOST_STANDINGS
+        )
 
     def set_default_headers(self) -> None:
         for name, value in HEADERS.items():
@@ -156,6 +161,13 @@ class Page(web.RequestHandler):
     def public_url(self) -> str:
         """The league's address as people type it. Only a hub's proxy is believed what it says of it."""
         return self.settings["public_url"] or f"{self.request.protocol}://{self.request.host}{self.url()}"
+
+    def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
+        """Send the answer; whoever reads none of theirs cannot fill the memory with them."""
+        user = getattr(self, "_current_user", None)  # tornado's: who asked, without looking it up
+        sent, connection = super().finish(chunk), self.request.connection
+        self.settings["answers"].sending(user.name if user else "", connection.stream)  # type: ignore[union-attr]
+        return sent
 
     def get_template_namespace(self) -> dict[str, Any]:
         more = {"url": self.url, "with_hub": self.settings["with_hub"], "OPEN": OPEN, "FINISHED": FINISHED}

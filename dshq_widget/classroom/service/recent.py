@@ -12,6 +12,8 @@ from dshq_widget.classroom.store import PLAYING, Store
 T = TypeVar("T")
 SECONDS = 2.0
 """How old the table of a round may be while it is played; pages load it again every five seconds."""
+MOST_KEPT = 500
+"""Rounds of which a result is kept, those that were worked out last."""
 
 
 class Recent:
@@ -23,8 +25,10 @@ class Recent:
         self._store, self._seconds, self._clock = store, seconds, clock
         self._kept: dict[tuple[str, int], tuple[int, float, asyncio.Future[Any]]] = {}
 
-    async def of(self, what: str, found: Any, work_out: Callable[[int], T]) -> T:
-        """`work_out(number)` of the round whose row is `found`, under the name `what`. Raises what that raises."""
+    async def of(self, what: str, found: Any, work_out: Callable[[int], T], most: int = MOST_KEPT) -> T:
+        """`work_out(number)` of the round whose row is `found`, under the name `what`; results of `most` rounds are
+        kept under it. Raises what that raises.
+        """
         key, changes, now = (what, int(found.id)), self._store.changes(found.id), self._clock()
         kept = self._kept.get(key)
         if kept is not None:
@@ -32,7 +36,11 @@ class Recent:
             if before == changes or (found.state == PLAYING and now - begun < self._seconds):
                 return await asyncio.shield(result)
         fresh = asyncio.ensure_future(asyncio.to_thread(work_out, found.id))
+        self._kept.pop(key, None)
         self._kept[key] = changes, now, fresh
+        same = [other for other in self._kept if other[0] == what]
+        for other in same[: max(0, len(same) - most)]:
+            del self._kept[other]
         try:
             return await asyncio.shield(fresh)
         except Exception:

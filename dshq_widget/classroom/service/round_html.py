@@ -5,10 +5,11 @@ takes ten milliseconds of the one thread that answers all of the class.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tornado.escape import url_escape, xhtml_escape
 from tornado.template import Loader
 
@@ -23,13 +24,11 @@ WIDEST = 60
 
 
 class RoundHtml:
-    """Made on any thread. `found` is the round's row, `blocks` the number of the first block that was played of each
-    pair of places, the lower one first; `url` makes the address of a page of the league.
+    """Made on any thread. `found` is the round's row, `blocks` its `first_blocks`; `url` makes the address of a page of
+    the league.
     """
 
-    def __init__(
-        self, table: Table, found: Any, blocks: Mapping[tuple[int, int], int], url: Callable[[str], str]
-    ) -> None:
+    def __init__(self, table: Table, found: Any, blocks: np.ndarray, url: Callable[[str], str]) -> None:
         self._table, self._blocks, self._url = table, blocks, url
         self._watched = found.state == FINISHED
         self.few = len(table.rows) <= WIDEST
@@ -91,9 +90,11 @@ class RoundHtml:
         return f'<td class="s{shade}"><a href="{href}" aria-label="{said}">{percent}</a></td>'
 
 
-def first_blocks(results: Iterable[Any], places: Mapping[int, int]) -> dict[tuple[int, int], int]:
-    """The number of the first block that was played of each pair of places; `results` in the order of their numbers."""
-    first: dict[tuple[int, int], int] = {}
-    for result in results:
-        first.setdefault((places[result.first_id], places[result.second_id]), result.id)
+def first_blocks(results: Sequence[Any], places: Mapping[int, int]) -> np.ndarray:
+    """int32 `[n, n]`: the number of the first block that was played of each pair of places, the lower one first;
+    `results` in the order of their numbers.
+    """
+    first = np.zeros((len(places), len(places)), np.int32)
+    for result in reversed(results):
+        first[places[result.first_id], places[result.second_id]] = result.id
     return first
