@@ -59,6 +59,14 @@ def test_the_database_is_its_owners_alone_and_has_a_schema(tmp_path):
         Store(f"sqlite:///{path}")
 
 
+def test_a_database_is_named_by_its_path(tmp_path, monkeypatch):
+    """SQLite takes addresses, too, and would have made a file that everybody can read."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LeagueError, match="write the path of its file"):
+        Store("sqlite:///file:own.db?uri=true")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_error_shows_the_databases_password():
     with pytest.raises(LeagueError) as caught:
         Store("postgresql+nothing://ada:se-cret@far/league")

@@ -24,6 +24,8 @@ def opened(url: str, create: bool) -> sql.Engine:
     """
     try:
         engine = _engine(url)
+        if engine.dialect.name == "sqlite" and str(engine.url.database).startswith("file:"):
+            raise LeagueError("write the path of its file, sqlite:///league.db or sqlite:////folder/league.db")
         if create:
             _create_private(engine.url)
         elif _is_missing(engine.url):
