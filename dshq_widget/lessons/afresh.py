@@ -28,6 +28,7 @@ from dshq_widget.lessons.reach import FILE, reached
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
 from dshq_widget.runtime.variables import without_secrets
+from dshq_widget.system import processes
 from dshq_widget.system.limits import limit_files
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ KEPT = ("DSHQ_LESSON_SECONDS", "DSHQ_RUNS_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
 """Variables that such a process gets beside those that every program needs: no secrets."""
 LARGEST_FILE = 1 << 28
 """Bytes that the process may write into one file: a policy's, at most. What it prints goes into one, too."""
-LAST_PRINTED = 300
-"""Bytes that are read of it."""
+LAST_PRINTED, LONGEST_LACK, LONGEST_RESULT = 300, 2000, 1 << 20
+"""Bytes that are read of it; letters of what is said of one answer, whose error may say anything; bytes of all that."""
 
 
 def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
@@ -55,18 +56,28 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
     word = secrets.token_hex(16)
     asked = {"lesson": name, "answers": ["" if why else answer for answer, why in zip(answers, unread, strict=True)]}
     command = own_python("-m", "dshq_widget.lessons.afresh")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, tempfile.TemporaryFile() as printed:
-        how: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": printed, "timeout": seconds, "cwd": folder}
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryFile() as said,  # not a pipe, whose end comes with that of all that an answer has started
+        tempfile.TemporaryFile() as printed,
+    ):
+        how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": said, "stderr": printed, "cwd": folder}
+        process = subprocess.Popen(command, env=environment(), **how, **processes.GROUP)
         try:
-            done = subprocess.run(command, input=f"{json.dumps(asked)}\n{word}\n".encode(), env=environment(), **how)
+            process.communicate(f"{json.dumps(asked)}\n{word}\n".encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             return [f"the check took longer than {seconds:g} s"] * len(answers)
-        lacks = _result(done.returncode, done.stdout.decode(errors="replace"), word)
+        finally:
+            process.kill()
+            processes.end_group(process.pid)
+            process.wait()
+        said.seek(0)
+        lacks = _result(process.returncode, said.read(LONGEST_RESULT).decode(errors="replace"), word)
         if len(lacks) != len(answers):
             printed.seek(max(0, printed.seek(0, os.SEEK_END) - LAST_PRINTED))
             last = " ".join(printed.read(LAST_PRINTED).decode(errors="replace").split())
             return [f"the process of the check ended without a result: {last}"] * len(answers)
-    return [why or lack for lack, why in zip(lacks, unread, strict=True)]
+    return [(why or lack)[:LONGEST_LACK] for lack, why in zip(lacks, unread, strict=True)]
 
 
 def environment() -> dict[str, str]:
@@ -78,7 +89,7 @@ def _unread(answer: str, lesson_cells: list[str]) -> str:
     """Why an answer is not run, "" if it is."""
     try:
         names = reached(answer, lesson_cells)
-    except (SyntaxError, ValueError) as error:  # the second of a NUL
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a NUL, and of what is nested deeply
         return f"the answer ended with {type(error).__name__}: {error}"
     return f"somebody has to read it: it names {', '.join(names)}" if names else ""
 
@@ -165,6 +176,7 @@ def main() -> None:
     """Read what is asked from stdin; stdout gets the secret word and the result as JSON. The word is not read before
     all answers have been checked, and then stands in no variable.
     """
+    processes.die_with(os.getppid(), 1)
     asking, output = os.dup(0), os.dup(1)
     limit_files(LARGEST_FILE)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -172,7 +184,7 @@ def main() -> None:
     os.dup2(2, 1)  # what cells print is not the result
     with open(asking, "rb", buffering=0, closefd=False) as line:  # not a byte more than the line
         asked = json.loads(line.readline())
-    found = json.dumps(_run(asked["lesson"], asked["answers"]))
+    found = json.dumps([lack[:LONGEST_LACK] for lack in _run(asked["lesson"], asked["answers"])])
     os.write(output, os.read(asking, 1000).strip() + found.encode())
     os._exit(0)  # what the lesson has started ends with this process
 

@@ -1,11 +1,14 @@
 """Grades: one line of monkeypatching earns nothing, a right answer keeps its points."""
 
+import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
 from nbformat.v4 import new_output
 
@@ -18,6 +21,7 @@ from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.reach import reached
 from dshq_widget.system.form import PORTABLE
 from tests.harness.notebook_reader import answers
+from tests.harness.processes.faults import until
 from tools.instructor import assignments
 from tools.instructor.lessons import Material
 
@@ -163,6 +167,11 @@ def test_what_an_answer_names(answer: str, names: list[str]):
     assert reached(answer, [source for _, source in afresh._cells(LESSON.name)]) == names
 
 
+@pytest.mark.parametrize("answer", [f"x{'.x' * 5000}", f"{'-' * 100_000}1", f"{'(' * 100_000}"])
+def test_an_answer_that_is_nested_deeply_is_none(answer: str):
+    assert re.match("the answer ended with (RecursionError|MemoryError|SyntaxError)", afresh._unread(answer, []))
+
+
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
 def test_nobody_has_to_read_what_lessons_ask_for(lesson: Lesson):
     cells = afresh._cells(lesson.name)
@@ -198,6 +207,11 @@ def test_a_file_is_an_answer_only_where_its_lesson_has_that_file():
     for answer, cells in (("%%writefile a.py\nx = 1", files), ("%%writefile winter.py\nx = 1", [])):
         with pytest.raises(SyntaxError):
             reached(answer, cells)
+
+
+def test_an_error_of_any_length_is_told_in_few_words():
+    (said,) = afresh.missing(LESSON.name, ["raise ValueError('x' * 10**8)"])
+    assert said.startswith("the answer ended with ValueError: xxx") and len(said) == afresh.LONGEST_LACK
 
 
 ENVIRONMENT = """
@@ -268,6 +282,37 @@ def test_too_many_answers_and_a_process_that_never_ends():
     with pytest.raises(ValueError, match="has 4 exercises, got 5 answers"):
         afresh.missing(LESSON.name, [RIGHT] * 5)
     assert afresh.missing(LESSON.name, ["while True: pass"], seconds=8.0) == ["the check took longer than 8 s"]
+
+
+STAYS = """
+import os, time
+if os.fork() == 0:
+    time.sleep(600)
+raise ValueError(os.getpid())
+"""
+
+
+@pytest.mark.skipif(PORTABLE, reason="Windows has no groups of processes")
+def test_what_an_answer_leaves_is_ended_and_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    """PyTorch's loaders of data make such processes, and one of them may never end."""
+    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    (said,) = afresh.missing(LESSON.name, [STAYS], seconds=500.0)
+    group = int(said.removeprefix("the answer ended with ValueError: "))
+    until(lambda: not [one for one in psutil.process_iter() if _group_of(one.pid) == group and _runs(one)])
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monkeypatch: pytest.MonkeyPatch):

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import psutil
 
@@ -19,6 +20,9 @@ START_METHOD = "spawn"
 WATCH_SECONDS = 0.5
 PULSE_SECONDS = 1.5
 """Without processor time for so long, a process is taken to wait for something else."""
+
+
+GROUP: dict[str, Any] = {}
 
 
 def start(
@@ -52,6 +56,10 @@ def _interpreter() -> tuple[str, dict[str, str]]:
     if os.name == "nt" and real != sys.executable:
         return real, {"__PYVENV_LAUNCHER__": sys.executable}
     return sys.executable, {}
+
+
+def end_group(pid: int) -> None:
+    """Windows has none."""
 
 
 def keep_interrupts_away() -> None:

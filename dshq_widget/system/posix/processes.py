@@ -3,6 +3,7 @@
 children; elsewhere `Parent` has to be asked.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -10,12 +11,16 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 START_METHOD = "forkserver"
 """Not fork: a copy of this process would keep its pipes open and copy threads in an unknown state."""
+
+
+GROUP: dict[str, Any] = {"process_group": 0}
 
 
 def start(
@@ -31,6 +36,11 @@ def start(
         pass_fds=[int(place) for place in places],
         env=environment,
     )
+
+
+def end_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # nothing is left
+        os.killpg(pid, signal.SIGKILL)
 
 
 def keep_interrupts_away() -> None:
