@@ -33,13 +33,15 @@ _MODULES = (  # other modules know them by these names
     "asyncio|builtins|ctypes|ctypeslib|f2py|gc|importlib|imported|inspect|io|multiprocessing|operator|os|pickle|posix|"
     "runpy|shutil|socket|subprocess|sys|tempfile|threading|traceback"
 )
+_GLOBALLY = r"library|overrides|register_module_\w+"
+"""What changes PyTorch itself, where nothing in Python shows it."""
 _FILES = r"DataSource|dumps?|fromfile|fromregex|genfromtxt|load\w*|memmap|open_memmap|save\w*|tofile"
 _DUNDERS = r"__(?!init__|name__)\w*__"
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
 _SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
 """Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
-ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}")
+ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
 """Looked for in texts, too: `"{0.f_back}".format(frame)` reads an attribute."""

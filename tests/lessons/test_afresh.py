@@ -154,6 +154,8 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
         ("'{0.gi_frame.f_back}'.format(x for x in ())", ["f_back", "gi_frame"]),
         ("np.fromfile('/dev' + '/fd/0'), np.ones(1).tofile('/proc/1')", ["/proc/", "fromfile", "tofile"]),
         ("raise SystemExit", ["SystemExit"]),
+        ("torch.library.Library('aten', 'IMPL')", ["library"]),
+        ("torch.nn.modules.module.register_module_forward_hook(print)", ["register_module_forward_hook"]),
         ("class A(float):\n    def __eq__(self, other):\n        return True", ["__eq__"]),
         ("type('A', (float,), {'__sub__': lambda a, b: 0.0})", ["__sub__"]),
         ("type('A', (float,), dict(__sub__=lambda a, b: 0.0))", ["__sub__"]),
