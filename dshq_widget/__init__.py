@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dshq_kernels  # noqa: F401  # before any module here imports numba: see numba_settings.py there
+import dshq_kernels  # noqa: F401  # before any module here imports numba: see simd/numba_settings.py there
 from dshq_widget.contract.version import __version__
 
 TYPE_CHECKING = False

@@ -3,6 +3,6 @@
 Needs only numpy and numba; does not use torch, processes or notebooks.
 """
 
-from dshq_kernels.numba_settings import from_variables_alone
+from dshq_kernels.simd.numba_settings import from_variables_alone
 
 from_variables_alone()

@@ -37,7 +37,7 @@ WIDGET = {
     "runtime": {"system", "dshq_kernels"},
     "gyms": {"contract", "policy", "runtime"},
     "gpu": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
-    "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
+    "learning": {"contract", "drill", "files", "policy", "runtime", "dshq_kernels"},
     "algorithms": {
         *("contract", "drill", "env", "files", "gpu", "gyms", "learning"),
         *("pixels", "policy", "runtime", "system", "dshq_kernels"),

@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import errno
 import io
 import math
 import os
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD, metric_named
-from dshq_widget.system import paths
+from dshq_widget.files import reading
 
 CSV_NAME = "metrics.csv"
 LONGEST_HEADER, BLOCK = 1 << 20, 1 << 16
@@ -106,24 +104,13 @@ def _opened(path: Path, header: list[str]) -> tuple[io.FileIO, list[str], int]:
     """The file, to be appended to; its header, [] of a new one and of one whose writer was killed within `header`; and
     the bytes at its end that are no whole line, which go once it is certain that the file is ours.
     """
-    file = io.FileIO(path, "a+", opener=_a_file)
+    file = io.FileIO(path, "a+", opener=reading.no_link)
     size, whole = _lengths(file)
     file.seek(0)
     first = file.readline(LONGEST_HEADER)
     if not whole and ",".join(header).encode().startswith(first.rstrip(b"\r")):
         return file, [], size
     return file, next(csv.reader([first.decode("utf-8", "replace")]), []), size - whole
-
-
-def _a_file(path: str, flags: int) -> int:
-    """Open no link, which may lead out of the folder, and wait for no pipe: the folder may be somebody else's. Raises
-    OSError.
-    """
-    opened = os.open(path, flags | paths.NO_LINK | paths.NO_WAIT, 0o666)
-    if stat.S_ISREG(os.fstat(opened).st_mode):
-        return opened
-    os.close(opened)
-    raise OSError(errno.EINVAL, "it is no file", str(path))
 
 
 def _lengths(file: io.FileIO) -> tuple[int, int]:
