@@ -3,7 +3,7 @@ import type { Recording, ToPage, ToWorker } from "../contract/protocol";
 import type { MatchPart, ShowFeature } from "../features/plug";
 import { Policy } from "../match/network/policy";
 import { stateHex } from "../match/recording";
-import { replayShow } from "../match/replay";
+import { checked, checkedShow } from "../match/replay";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
 import { sightsOf } from "../match/sights";
@@ -18,6 +18,9 @@ import { PointerDrags } from "./pointer_drags";
 import { Reporter } from "./reporter";
 
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
+
+const FIRST_MS = 50; // of checking a replay in one go: most are short
+const SLICE_MS = 8; // of the others
 
 /** A show, and what is drawn on it. */
 interface Staged {
@@ -36,6 +39,7 @@ export class Widget {
   sparing = 0; // frames a second that are enough while something trains on this machine; 0: nothing does
   private match: Staged | null = null; // the live one
   private replay: Staged | null = null; // that is played in its place, while it stands still
+  private loading: Recording | null = null; // that is checked before it is played
   private parts: readonly MatchPart[] = []; // of features, in the live match
   private code = ""; // of the drill's rules
   private readonly waiting: ToWorker[] = []; // came before the drill
@@ -136,7 +140,7 @@ export class Widget {
     this.parts = beginParts(this.features, { show, post: this.post });
     const layers = this.parts.flatMap(({ layer }) => layer ?? []);
     this.match = this.around(show, layers);
-    this.replay = null;
+    this.replay = this.loading = null;
     this.drawn = -1;
     for (const message of this.waiting.splice(0)) this.receive(message);
   }
@@ -159,23 +163,40 @@ export class Widget {
     inspector.setMotion(this.reducedMotion);
   }
 
-  /** Plays a recording in the place of the live match; null: that continues. Returns why it is refused, or "". */
-  private setReplay(recording: Recording | null): string {
-    if (!recording && !this.replay) return "";
+  /** Plays a recording in the place of the live match once it is checked, in slices: the other matches of the page play on meanwhile. */
+  private async load(recording: Recording): Promise<void> {
+    this.loading = recording;
+    let problem = "";
+    try {
+      const { game, spec } = this.match!.show;
+      const run = checked(game, spec, recording);
+      for (let until = performance.now() + FIRST_MS; !run.next().done; ) {
+        if (performance.now() < until) continue;
+        await new Promise((resolve) => setTimeout(resolve));
+        if (this.loading !== recording) throw new Error("Something else is shown by now. Load the replay again.");
+        until = performance.now() + SLICE_MS;
+      }
+      this.setReplay(recording);
+      this.reporter.ask();
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    this.post({ type: "REPLAYING", problem });
+  }
+
+  /** Plays a recording that was checked in the place of the live match; null: that continues. */
+  private setReplay(recording: Recording | null): void {
+    this.loading = null;
+    if (!recording && !this.replay) return;
     const { speed, playing } = this.seen!.show;
     const { game, spec } = this.match!.show;
-    try {
-      this.replay = recording && this.around(replayShow(game, spec, recording));
-      const { show } = this.seen!;
-      this.time = show.time;
-      this.drawn = -1;
-      show.setSpeed(speed);
-      if (playing) show.play();
-      else show.pause();
-    } catch (error) {
-      return (error as Error).message;
-    }
-    return "";
+    this.replay = recording && this.around(checkedShow(game, spec, recording));
+    const { show } = this.seen!;
+    this.time = show.time;
+    this.drawn = -1;
+    show.setSpeed(speed);
+    if (playing) show.play();
+    else show.pause();
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */
@@ -241,11 +262,10 @@ export class Widget {
       case "RECORD":
         this.post({ type: "RECORDING", recording: show.recording() });
         return false;
-      case "REPLAY": {
-        const problem = this.setReplay(message.recording);
-        if (message.recording) this.post({ type: "REPLAYING", problem });
+      case "REPLAY":
+        if (message.recording) void this.load(message.recording);
+        else this.setReplay(null);
         return true;
-      }
       case "CAPTURE":
         this.post({ type: "SCENE", state: stateHex(show.state.buffer), over: show.over });
         return false;

@@ -74,6 +74,25 @@ describe("Host", () => {
     await page.until("STATE", (state) => state.tick > tick + 20);
   });
 
+  it("checks a long replay in slices, between which everything else is heard", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, { type: "STEP", id: "a", unit: "tick", count: 3000 }, { type: "RECORD", id: "a" });
+    const { recording } = await page.until("RECORDING", () => true);
+    const { now } = performance;
+    let ahead = 0;
+    const slow = vi.spyOn(performance, "now").mockImplementation(() => {
+      ahead += 60; // each look is a slice later
+      return now.call(performance) + ahead;
+    });
+    page.send({ type: "REPLAY", id: "a", recording }, { type: "CAPTURE", id: "a" });
+    expect(page.all("REPLAYING"), "it was 46 s in one go, and no match of the page moved").toEqual([]);
+    expect(page.all("SCENE")).toHaveLength(1);
+    await page.until("REPLAYING", ({ problem }) => problem === "");
+    page.posted.length = 0;
+    page.send({ type: "REPLAY", id: "a", recording }, { type: "REPLAY", id: "a", recording: null });
+    await page.until("REPLAYING", ({ problem }) => problem.startsWith("Something else is shown"));
+    slow.mockRestore();
+  });
+
   it("serves several widgets, and stops one that is disposed of", async () => {
     page.send(drill("a"), drill("b"), { type: "PAUSE", id: "b" });
     await page.until("STATE", (state) => state.tick > 20, "a");
