@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from dshq_widget.classroom import block_player, rounds, standings, verify_replay
 from dshq_widget.classroom.block_player import BlockPlayer, TooSlow, _read
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.referee import Referee
-from dshq_widget.classroom.service import answers
+from dshq_widget.classroom.service import answers, page
 from dshq_widget.classroom.service.server import MAX_FORM_BYTES
 from dshq_widget.classroom.service.upload_checks import (
     MAX_FLOATS,
@@ -361,6 +362,22 @@ def test_forms_of_strangers_fill_no_memory(store, monkeypatch):
         student = {"Authorization": f"token {store.issue_token('ada')}"}
         for headers in ({}, student):
             assert asked_to_send(service, "/teach/students", 1000, **headers).startswith(b"HTTP/1.1 403")
+
+
+def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(store, monkeypatch):
+    """One thread makes all pages: a script with 400 connections had everybody wait for twenty seconds."""
+    monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.05)
+    monkeypatch.setattr(answers, "PAGES_AT_ONCE", 3.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 3.0)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
+    ada, ben = ({"Authorization": f"token {token}"} for token in store.issue_tokens(["ada", "ben"]).values())
+    with Service(store) as service, ThreadPoolExecutor(8) as many:
+        asked = [many.submit(Person(service.port).ask, "GET", "/", **ada) for _ in range(8)]
+        begun = time.monotonic()
+        assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
+        found = [each.result() for each in asked]
+    assert sorted(status for status, _, _ in found) == [200] * 3 + [429] * 5
+    assert time.monotonic() - begun > 2.5, "who is refused waits, too"
 
 
 def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):

@@ -1,4 +1,6 @@
-"""Answers that are on their way: a page that somebody has asked for lies in the service's memory until they read it."""
+"""What an account's pages may take: turns of the one thread that makes them for everybody, and memory until somebody
+reads them.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,29 @@ import collections
 
 from tornado.iostream import IOStream
 
+from dshq_widget.runtime.rate_limit import RateLimit
+
+PAGES_A_SECOND, PAGES_AT_ONCE = 10.0, 40.0
+"""Of an account; a page that is being played loads itself every five seconds."""
+TURN_SECONDS = 20.0
+"""How long a page waits for its account's turn."""
+
 MOST_ANSWERS = 8
 """Of an account at once; a browser has six connections. A policy has two megabytes."""
 ANSWER_SECONDS = 120.0
 """How long one may take, on a slow network too."""
+
+
+class Turns:
+    """Who asks for very many pages waits, and the others do not wait for them."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, RateLimit] = collections.defaultdict(lambda: RateLimit(PAGES_A_SECOND, PAGES_AT_ONCE))
+
+    def wait(self, account: str) -> float:
+        """Count a page and return the seconds until its turn; beyond `TURN_SECONDS` count nothing."""
+        limit = self._limits[account]
+        return limit.wait if limit.wait > TURN_SECONDS else limit.spend()
 
 
 class Answers:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import http.client
 import logging
+import math
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,6 +15,7 @@ from tornado import web
 
 from dshq_widget.classroom import standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
+from dshq_widget.classroom.service.answers import TURN_SECONDS
 from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.service.round_html import RoundHtml, first_blocks
 from dshq_widget.classroom.service.sender import host_of, is_foreign
@@ -127,12 +130,21 @@ class Page(web.RequestHandler):
         return super().get_login_url()
 
     def prepare(self) -> Awaitable[None] | None:
-        """Refuse what a browser sends for somebody else's page."""
+        """Refuse what a browser sends for somebody else's page, and let an account that asks for very many wait."""
         own = self.settings["public_url"]
         if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        return None
+        if self.request.method != "GET" or self.current_user is None:
+            return None
+        wait = self.settings["turns"].wait(self.current_user.name)
+        return self._turn(wait) if wait else None
+
+    async def _turn(self, wait: float) -> None:
+        """Also who is refused waits, or asking again and again would take as many turns."""
+        await asyncio.sleep(min(wait, TURN_SECONDS))
+        if wait > TURN_SECONDS:
+            raise web.HTTPError(429, reason=f"You have asked for too many pages: try again in {math.ceil(wait)} s")
 
     @property
     def by_token(self) -> bool:

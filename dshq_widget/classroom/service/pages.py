@@ -77,7 +77,8 @@ class Submit(Home):
     async def prepare(self) -> None:
         """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
-        super().prepare()
+        if (turn := super().prepare()) is not None:
+            await turn
         if self.request.method != "POST":
             return
         user = self.current_user
@@ -363,8 +364,9 @@ class Students(Teach):
         if self.body is not None:
             super().check_xsrf_cookie()
 
-    def prepare(self) -> None:
-        super().prepare()
+    async def prepare(self) -> None:
+        if (turn := super().prepare()) is not None:
+            await turn
         if self.request.method == "POST":
             self.instructor()
             self.request.connection.set_max_body_size(MAX_NAMES_BYTES)  # type: ignore[union-attr]

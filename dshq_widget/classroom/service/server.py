@@ -14,7 +14,7 @@ from dshq_widget.classroom.once import Once
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.service import pages
-from dshq_widget.classroom.service.answers import Answers
+from dshq_widget.classroom.service.answers import Answers, Turns
 from dshq_widget.classroom.service.page import Page
 from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.service.upload_checks import (
@@ -89,6 +89,7 @@ def application(
         recent=Recent(store),
         in_flight=InFlight(),
         answers=Answers(),
+        turns=Turns(),
         logged=Once(),
         referee=referee,
     )
