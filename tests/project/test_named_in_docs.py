@@ -42,6 +42,7 @@ OTHERS = {
     "Ray": "gcs_server RAY_USE_TLS",
     "databases, proxies and web servers": "pg_dump HTTPS_PROXY vercel.json",
     "other libraries' source": "benchmark.md ff_spo.py img/learning_curves.gif ppo_atari.py ppo_continuous_action.py",
+    "numba": ".numba_config.yaml",
     "the reader's files": "slider.py numpy.py run.yaml D/run.yaml lesson.ipynb",
     "VS Code": "notebook.experimental.enableCsp",
 }

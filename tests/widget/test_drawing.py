@@ -10,8 +10,8 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training import untrained
 from dshq_widget.widget.trained import DRAWING
+from tests.harness.browser.fake_page import FakePage
 from tests.harness.browser.recorded_widget import until
-from tests.widget.test_in_page import FakePage
 
 WIDE = [400, 400]
 assert untrained.AT_ONCE < 400 * 400
