@@ -7,9 +7,9 @@ import { needsKernel } from "../session/kernel/lost_kernel";
 import { button, focused, h, icon, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
-const TRAIN = "Train: learn in the background while the match continues";
+const TRAIN = `${CONTROLS.train}: learn in the background while the match continues`;
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
-const HOLD = { name: CONTROLS["pause-learning"], title: "Pause learning: the match continues with the current policy" };
+const HOLD = { name: CONTROLS["pause-learning"], title: `${CONTROLS["pause-learning"]}: the match continues with the current policy` };
 const GO_ON = { name: "Resume learning", title: "Resume learning: continue at the chosen pace" };
 
 export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
@@ -17,7 +17,7 @@ export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
 /** The buttons follow the kernel's word. */
 function buildHero({ session, undoing, signal }: PanelView): HTMLElement {
   const train = button("train", { icon: "play", class: "button primary", title: TRAIN }, () => undoing.train());
-  const stop = button("stop", { icon: "stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
+  const stop = button("stop", { icon: "stop", class: "button stop", title: `${CONTROLS.stop}: end training and keep what was learned` }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
   );
   const follow = () => {
