@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import itertools
 import json
 import platform
 import time
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 import loky
 import psutil
 
+WRITTEN: dict[str, Path] = {}
+"""Files of this run, by the names that they were asked for."""
 PACKAGES = ("dshq-widget", "numpy", "numba", "torch", "anywidget", "ipywidgets", "ipykernel", "jupyterlab")
 BUSY = 0.5
 """Processors that others use on average, above which a run is marked as busy."""
@@ -86,14 +89,23 @@ def describe(ended: Moment) -> dict[str, Any]:
 
 
 def write(name: str, result: dict[str, Any]) -> Path:
-    """Keep a raw result, and on which machine, under benchmarks/results, named after what was measured and the day. A
-    busy run is named as it ends.
+    """Keep a raw result, and on which machine, under benchmarks/results, named after what was measured and the day: in
+    the place of what this run has written, never of what another one has. A busy run is named as it ends.
     """
     machine = describe(now())
     if machine["busy"]:
         used = machine["processors_of_others"]
         print(f"BUSY: others used {used} processors meanwhile; quote ratios, no absolute figures", flush=True)
-    path = Path(__file__).parent / "results" / f"{name}-{datetime.date.today().isoformat()}.json"
+    if name not in WRITTEN:
+        WRITTEN[name] = _free(Path(__file__).parent / "results", name, datetime.date.today().isoformat())
+    path = WRITTEN[name]
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"machine": machine, **result}, indent=1) + "\n")
     return path
+
+
+def _free(folder: Path, name: str, day: str) -> Path:
+    """`name-day.json`, or the first of `name_2-day.json`, `name_3-day.json`, ... that is not there yet."""
+    numbered = (f"{name}_{number}" for number in itertools.count(2))
+    names = itertools.chain([name], numbered)
+    return next(path for one in names if not (path := folder / f"{one}-{day}.json").exists())

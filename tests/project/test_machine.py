@@ -24,9 +24,22 @@ def test_each_raw_result_has_the_machine_and_what_others_did_in_the_whole_run(mo
     busy = began._replace(clock=began.clock - 10, everybody=began.everybody - 30)
     monkeypatch.setattr(machine, "BEGAN", busy)
     monkeypatch.setattr(machine, "__file__", str(tmp_path / "machine.py"))
+    monkeypatch.setattr(machine, "WRITTEN", {})
     written = json.loads(machine.write("figure", {"rate": 1}).read_text())
     assert written["rate"] == 1 and written["machine"]["busy"] and "BUSY" in capsys.readouterr().out
     assert 1.5 < written["machine"]["processors_of_others"] < 30, "thirty seconds in the ten before, and some"
+
+
+def test_a_run_writes_over_its_own_results_alone(monkeypatch, tmp_path):
+    """Three seeds that ran one after the other, with one name, had left the last one's file alone."""
+    monkeypatch.setattr(machine, "__file__", str(tmp_path / "machine.py"))
+    monkeypatch.setattr(machine, "WRITTEN", {})
+    first = machine.write("figure", {"rate": 1})
+    assert machine.write("figure", {"rate": 2}) == first, "a long run writes as it goes on"
+    monkeypatch.setattr(machine, "WRITTEN", {})
+    second = machine.write("figure", {"rate": 3})
+    assert second != first and second.name.startswith("figure_2-")
+    assert [json.loads(path.read_text())["rate"] for path in (first, second)] == [2, 3]
 
 
 def test_ones_own_processor_time_is_not_others():
