@@ -5,8 +5,11 @@
     overfit   one batch of real frames, 500 updates: the world model's loss at the end, as a share of the first
     proofs    three more that the world model learns (benchmarks/dreamer_proofs.py)
     learning  a drill from pixels: the policy beside random play, episodes of the evaluator, per seed (`--learning S`)
-    alone     a world model of Approach by itself: what its latents say of the heading (benchmarks/dreamer_heading.py)
-    heading   whether a frame of Approach says where the player looks (benchmarks/dreamer_heading.py; `--files`)
+    alone     a world model of Approach (or `--of ball`) by itself: what its latents say of headings, places, velocities
+              (benchmarks/dreamer_heading.py)
+    heading   whether a frame of Approach says where the player looks, or what latents of `--files` say (the same file)
+    matches   the Ball Drill without a model: how often it is won by random play, by one action, by scripts, and what
+              its reward terms pay (benchmarks/dreamer_matches.py)
     memory    the policies of `--files`, whose memory is cleared every so many steps (`--clear N N ...`)
 
 `--only NAME` measures one of them, and nothing else measures the last, which needs files; `--keep FOLDER` writes such.
@@ -28,7 +31,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import dreamer_heading, dreamer_proofs
+from benchmarks import dreamer_heading, dreamer_matches, dreamer_proofs
 from benchmarks.machine import write
 from benchmarks.running import parser_of
 from dshq_widget.algorithms.dreamer import evaluator
@@ -60,14 +63,15 @@ BANDIT = {
 """An answer earns at once: a short discount and a short imagination suffice."""
 BALL = {**PaddleBall.algorithm_settings["dreamer"], "reward_scale": 10.0}
 """Frames of players and a ball, as those of Paddle Ball; a goal and a touch earn 1, a ball returned there 0.05. The
-script of Approach touches every ball with actions kept as long. Approach suggests the same with the size `spots`.
+script of Approach touches every ball with actions kept as long. `alone` has them below what it is given; both drills
+suggest the same with the size `spots`.
 """
-SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL}
+SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT}
 """Where the drill suggests none."""
-RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_share")
+RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_rate_random", "win_share")
 LOSSES = ("loss_image", "loss_reward", "loss_continue", "surprise", "entropy", "imagined_return", "return_scale")
 CURVE = ("seconds", "agent_steps", "updates", "episodes", *RETURNS, *LOSSES)
-"""Metrics of each row of a curve; `win_share` is that against the first baseline."""
+"""Metrics of each row of a curve, beside the drill's reward terms; `win_share` is that against the first baseline."""
 PLAYED = 256
 """Episodes of each policy in `memory`."""
 
@@ -183,10 +187,11 @@ def one_run(how: How, seed: int) -> dict[str, Any]:
     """One seed: its settings, its last metrics and its curve. Prints each row, since a run may take hours."""
     curve: list[dict[str, float]] = []
     given: dict[str, Any] = {"dreamer": {**SETTINGS.get(how.drill, {}), **how.settings}, "deterministic": True}
+    terms = [f"reward_{term.name}" for term in how.game.spec.terms]
     with Trainer(how.game, algorithm="dreamer", seed=seed, evaluate_seconds=how.evaluate, **given) as run:
 
         def hear() -> None:
-            row = {key: run.metrics[key] for key in CURVE if key in run.metrics}
+            row = {key: run.metrics[key] for key in (*CURVE, *terms) if key in run.metrics}
             if "episodes" in row and (not curve or curve[-1]["episodes"] < row["episodes"]):
                 curve.append(row)
                 print(json.dumps({"seed": seed, **row}), flush=True)
@@ -243,9 +248,10 @@ def memory(files: Sequence[Path], clear: Sequence[int]) -> list[dict[str, Any]]:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument(
-        "--only", choices=("ingest", "update", "overfit", "proofs", "learning", "heading", "alone", "memory")
+        "--only", choices=("ingest", "update", "overfit", "proofs", "learning", "heading", "alone", "matches", "memory")
     )
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
+    parser.add_argument("--of", choices=("approach", "ball"), default="approach", help="drill of `alone`")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
     parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2), help="of the learning runs (default 0 1 2)")
     parser.add_argument("--together", type=int, default=1, help="seeds that run at once (default 1)")
@@ -276,7 +282,8 @@ def main() -> None:
             )
         ),
         "heading": lambda: dreamer_heading.heading(options.files),
-        "alone": lambda: dreamer_heading.alone({**BALL, **options.settings}),
+        "alone": lambda: dreamer_heading.alone(compiled(options.of), {**BALL, **options.settings}),
+        "matches": lambda: dreamer_matches.ball({**BALL, **options.settings}),
         "memory": lambda: memory(options.files, options.clear),
     }
     chosen = [options.only] if options.only else [name for name in measures if name != "memory"]

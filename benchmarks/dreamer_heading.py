@@ -1,11 +1,11 @@
-"""Whether a frame of Approach shows where its player looks, and whether a world model has found it there; `python -m
-benchmarks.dreamer --only heading` runs it.
+"""What frames of Approach and the Ball Drill show, where players look above all, and whether a world model has found it
+there; `python -m benchmarks.dreamer --only heading` runs it.
 
-    frames   how many degrees the heading is off that is read from frames at the beginning of games, with the mark and
-             without it: by a linear map of the 25 x 25 pixels around the player, and by a small network that sees the
-             whole frame, after so many updates; both in other games than those they learned from
-    latents  what a linear map of the latents of a policy's file knows of heading and places: the share of the variance
-             that it explains in other games
+    frames   how many degrees the heading is off that is read from frames at the beginning of games of Approach, with
+             the mark and without it: by a linear map of the 25 x 25 pixels around the player, and by a small network
+             that sees the whole frame, after so many updates; both in other games than those they learned from
+    latents  what a linear map of the latents of a policy's file, and of the codes of its frames if it makes such, knows
+             of headings, places and velocities: the share of the variance that it explains in other games
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ PLAYED, LOOKS = 1024, (250, 500, 750, 1000)
 AROUND = 12
 """Pixels to each side of the player."""
 KNOWN = ("p_cos", "p_sin", "p_px", "p_py", "ball_px", "ball_py")
+"""Fields of a state of Approach."""
+ASKED = {"approach": KNOWN, "ball": (*KNOWN, "ball_vx", "ball_vy", "p_vx", "p_vy", "p_cooldown")}
+"""What latents are asked for, by drill; of players all."""
 RIDGE = 1.0
 
 
@@ -53,10 +56,21 @@ class Unmarked(Approach):
     pointed = ()  # type: ignore[assignment]  # mypy takes the number of the other's paints as a part of its type
 
 
-def truth(games: FrameGames) -> NDArray[Any]:
-    """f64 `[n, len(KNOWN)]` of each game."""
-    tiles = games.batch.tiles
-    return np.stack([np.asarray(tiles[name], np.float64).reshape(-1)[: games.n] for name in KNOWN], 1)
+def numbers(games: FrameGames, fields: Sequence[str]) -> list[str]:
+    """The fields by name; of one that both players have "NAME 0" and "NAME 1"."""
+    both = [games.batch.tiles[name].ndim == 3 and games.batch.sides == 2 for name in fields]
+    return [
+        each for name, two in zip(fields, both, strict=True) for each in ([f"{name} 0", f"{name} 1"] if two else [name])
+    ]
+
+
+def truth(games: FrameGames, fields: Sequence[str] = KNOWN) -> NDArray[Any]:
+    """f64 `[n, len(numbers(games, fields))]` of each game."""
+    rows = []
+    for name in fields:
+        field = np.asarray(games.batch.tiles[name], np.float64)  # [tiles, 16], of players [tiles, sides, 16]
+        rows += [field[:, k] for k in range(field.shape[1])] if field.ndim == 3 else [field]
+    return np.stack([row.reshape(-1)[: games.n] for row in rows], 1)
 
 
 def beginnings(drill: CompiledDrill, n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -121,38 +135,54 @@ def read(drill: CompiledDrill) -> dict[str, Any]:
 
 
 def explained(path: Path) -> dict[str, Any]:
-    """See `told`, of the policy in a file of Approach."""
+    """See `told`, of the policy in a file."""
     saved = checkpoint.load(path)
     marked = "noses in frames" in (fingerprint.unpacked(saved.state) or {})
-    drill = compiled(Approach if marked else Unmarked)
-    return {"marked": marked, "updates": saved.version, **told(dreamer_of(saved, drill.spec.n_actions), drill)}
+    drill = compiled(saved.drill if marked else Unmarked)
+    found = told(dreamer_of(saved, drill.spec.n_actions), drill)
+    return {"drill": drill.name, "marked": marked, "updates": saved.version, **found}
 
 
 def told(dreamer: Dreamer, drill: CompiledDrill) -> dict[str, Any]:
-    """What a linear map reads from the latents of a policy that plays: by number of `KNOWN`, the share of variance
-    explained in other games, and how many degrees the heading is off.
+    """What a linear map reads from the latents of a policy that plays, against random play where there are two sides:
+    see `by_line`; `code` is the same of the codes of the frames, which latents should expect.
     """
-    games = FrameGames(drill, GAMES, 1, repeat=dreamer.settings.repeat, practice=False)
+    games = FrameGames(drill, GAMES, 1, repeat=dreamer.settings.repeat, practice=drill.spec.sides == 2)
     player = Player(dreamer, GAMES, torch.Generator().manual_seed(1))
-    frames, latents, known = torch.empty((GAMES, 1, 72, 20), dtype=torch.uint8), [], []
+    frames, latents, codes, known = torch.empty((GAMES, 1, 72, 20), dtype=torch.uint8), [], [], []
     for _ in range(ROWS):
         games.draw(frames.numpy())
         actions = player(frames, torch.from_numpy(games.arrival.is_first))
         latents.append(player.latent.double())
-        known.append(torch.from_numpy(truth(games)))
+        with torch.no_grad():
+            codes.append(dreamer.model.encoder(dreamer.model.pixels(frames)).double())
+        known.append(torch.from_numpy(truth(games, ASKED[drill.name])))
         games.step(actions.numpy())
-    x, y, half = torch.stack(latents), torch.stack(known), GAMES // 2
+    names, y = numbers(games, ASKED[drill.name]), torch.stack(known)
+    found = by_line(torch.stack(latents), y, names)
+    return found | ({"code": by_line(torch.stack(codes), y, names)} if dreamer.model.size.spots else {})
+
+
+def by_line(x: Tensor, y: Tensor, names: Sequence[str]) -> dict[str, Any]:
+    """What a linear map says of `y` `[rows, games, numbers]` by `x`: of each number the share of variance explained in
+    other games than those it learned from, and how many degrees headings are off.
+    """
+    half = x.shape[1] // 2
     one, other = ((x[:, part].flatten(0, 1), y[:, part].flatten(0, 1)) for part in (slice(half), slice(half, None)))
     said = linear(one, other)
     share = 1 - (said - other[1]).square().mean(0) / other[1].var(0, correction=0)
-    return {**dict(zip(KNOWN, share.tolist(), strict=True)), "degrees": degrees(said[:, :2], other[1][:, :2])}
+    found: dict[str, Any] = dict(zip(names, share.tolist(), strict=True))
+    for name in (name for name in names if name.startswith("p_cos")):
+        heading = [names.index(name), names.index(name.replace("p_cos", "p_sin"))]
+        found[name.replace("p_cos", "degrees")] = degrees(said[:, heading], other[1][:, heading])
+    return found
 
 
-def alone(settings: Mapping[str, Any]) -> dict[str, Any]:
+def alone(drill: CompiledDrill, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A world model that learns from random play and does nothing else: see `told`, after so many updates and seconds
     of a processor.
     """
-    drill, how = compiled(Approach), DreamerSettings(**settings)
+    how = DreamerSettings(**settings)
     games = FrameGames(drill, how.games, 0, repeat=how.repeat, reward_scale=how.reward_scale, gamma=how.discount)
     actor = Actor(games, ReplayRing(PLAYED, how.games), 0)
     for _ in range(PLAYED):
@@ -170,7 +200,7 @@ def alone(settings: Mapping[str, Any]) -> dict[str, Any]:
             losses = {name: float(value) for name, value in found.items()}
             curve.append({"updates": k, "processor_seconds": spent, **told(dreamer, drill), **losses})
             print(curve[-1], flush=True)
-    return {"settings": dict(settings), "curve": curve}
+    return {"drill": drill.name, "settings": dict(settings), "curve": curve}
 
 
 def heading(files: Sequence[Path]) -> dict[str, Any]:
