@@ -52,7 +52,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         repeat=settings.repeat,
         reward_scale=settings.reward_scale,
         opponent=settings.opponent,
-        weights=config.reward_weights,
+        weights={**settings.reward_weights, **config.reward_weights},
         gamma=settings.discount,
     )
     announce(channel, f"making a model of size {settings.size}")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, STRIDE, rows_needed
 from dshq_widget.contract.sections import Section
-from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, setting
+from dshq_widget.contract.setting import NEXT_UPDATE, RESTART, ConfigError, about, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +41,12 @@ class DreamerSettings(Section):
     reward_scale: float = setting(1.0, "float", "Reward scale", RESTART, "dreamer", lo=1e-6, hi=1e6)
     """Factor of the rewards in training; shown and counted rewards are not scaled. Returns whose spread is below 1 are
     not scaled up, so rewards that are much smaller hardly move the policy.
+    """
+    reward_weights: dict[str, float] = dataclasses.field(
+        default_factory=dict, metadata=about("weights", "Reward weights", RESTART, "dreamer", lo=-1000.0, hi=1000.0)
+    )
+    """Weights of reward terms that replace the drill's own, where the run's `reward_weights` say nothing of them: for
+    what hangs on something that no frame shows, such as a clock.
     """
     ring: int = setting(65_536, "int", "Replay ring", RESTART, "dreamer", unit="frames", lo=64, hi=100_000_000)
     """Frames kept, over all games; 1,457 bytes each."""

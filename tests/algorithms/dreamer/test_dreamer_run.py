@@ -11,6 +11,7 @@ import pytest
 
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.cli import main
+from dshq_widget.learning.saved import fingerprint
 from dshq_widget.pixels.ring import UNKNOWN, ReplayRing
 from dshq_widget.policy import checkpoint, loading
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -62,6 +63,21 @@ def test_save_and_go_on_to_the_bit(bandit, tmp_path):
         weights(ahead)["train.dreamer.agent.actor.weights"],
         weights(checkpoint.load(bandit))["train.dreamer.agent.actor.weights"],
     )
+
+
+def test_its_own_reward_weights_stand_below_those_of_the_run(tmp_path):
+    own = {**SMALL, "reward_weights": {"right": 0.5}}
+    for run, paid in (({}, 0.5), ({"reward_weights": {"right": 2.0}}, 2.0)):
+        with Trainer("bandit", dreamer=own, **HOW, **run) as trainer:
+            trainer.train_for(updates=1, progress=False)
+            saved = checkpoint.load(trainer.save(tmp_path / "paid.dshq"))
+        assert (fingerprint.unpacked(saved.state) or {})["reward weights"] == {"right": paid}
+    wrong = {**SMALL, "reward_weights": {"rihgt": 1.0}}
+    with (
+        Trainer("bandit", dreamer=wrong, **HOW) as trainer,
+        pytest.raises(RuntimeError, match="no reward term 'rihgt': it has right"),
+    ):
+        trainer.train_for(updates=1, progress=False)
 
 
 @pytest.mark.slow
