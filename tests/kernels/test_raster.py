@@ -181,18 +181,18 @@ def test_a_box_of_a_pointed_paint_has_a_nose_where_it_looks():
     assert (drawn(shape(BOX, NOSED, *one), shape(CIRCLE, 3, 0.53 + 1.8 * c, -0.72 + 1.8 * s, 0.4)) == 3).sum() > 40
 
 
-@pytest.mark.parametrize(("name", "shade"), [("approach", raster.OWN), ("ball", raster.OWN), ("ball", raster.WALL)])
-def test_a_frame_says_where_a_player_looks(name, shade):
+@pytest.mark.parametrize("name", ["approach", "ball"])
+def test_a_frame_says_where_a_player_looks(name):
     """Of sixteen headings no two look alike, wherever the player stands, the ball away from it."""
     drill = compile_drill(drills[name])
     tiles = drill.game().new(1, 0)
-    side, angles = int(shade == raster.WALL), np.arange(16) * np.pi / 8
+    angles = np.arange(16) * np.pi / 8
     rng = np.random.default_rng(0)
     for _ in range(20):
         tiles["ball_px"], tiles["ball_py"] = 3.8, 2.8
         tiles["p_px"], tiles["p_py"] = -3.7, -2.8
-        tiles["p_px"][0, side], tiles["p_py"][0, side] = rng.uniform(-2.5, 2.5), rng.uniform(-2.0, 2.0)
-        tiles["p_cos"][0, side], tiles["p_sin"][0, side] = np.cos(angles), np.sin(angles)
+        tiles["p_px"][0, 0], tiles["p_py"][0, 0] = rng.uniform(-2.5, 2.5), rng.uniform(-2.0, 2.0)
+        tiles["p_cos"][0, 0], tiles["p_sin"][0, 0] = np.cos(angles), np.sin(angles)
         seen = np.array([unpacked(frame[0]) for frame in frames(drill, tiles)])
         apart = (seen[:, None] != seen[None]).sum((2, 3))
         assert (apart[~np.eye(16, dtype=bool)] >= 16).all(), apart
