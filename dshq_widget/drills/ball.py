@@ -137,7 +137,7 @@ class Ball(Drill):
     mirrored = True
     scene_max = 96
     palette = PALETTE
-    # measured: with two noses and filled goals, all of the players' shades, an encoder finds neither (docs/LOG.md)
+    # measured: with two noses, each in the other's shade, an encoder mixes the players up (docs/LOG.md)
     pointed = ("player0",)
     shades = {"goal0": 0, "goal1": 0}  # gaps in the walls
     algorithm_settings = {  # measured: docs/LOG.md
