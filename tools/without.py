@@ -107,6 +107,7 @@ FEATURES = {
             FACES: r"\bDREAM\b",
             LESSONS: r'Lesson\(\s*"\d\d",\s*"world-models"',
             "dshq_widget/drills/approach.py": "algorithm_settings = ",
+            "dshq_widget/drills/ball.py": "algorithm_settings = ",
             "dshq_widget/drills/paddleball.py": "algorithm_settings = ",
             "js/features/page.ts": r"\bdream\b",
             "js/features/worker.ts": r"\bdream\b",

@@ -29,7 +29,7 @@ GRID, PAIRS = Grid(rows=4, columns=5, planes=2, maps=3, sweeps=3), Pairs(4, 3, 5
 
 @pytest.fixture(scope="module")
 def reader() -> dict:
-    [code] = re.findall(r"This is a whole reader.*?```python\n(.*?)```", PAGE.read_text(), re.S)
+    [code] = re.findall(r"This is a complete reader.*?```python\n(.*?)```", PAGE.read_text(), re.S)
     names: dict = {}
     exec(code, names)
     return names

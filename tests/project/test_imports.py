@@ -207,7 +207,7 @@ ABOUT = {
 NAMED = {
     "ppo": {"contract.game_spec", "lessons.speed", "lessons.table"},
     "gate": {"contract.faces.gate", "drills.territory", "lessons.table"},
-    "dreamer": {"drills.approach", "drills.paddleball", "policy.checkpoint"},
+    "dreamer": {"drills.approach", "drills.ball", "drills.paddleball", "policy.checkpoint"},
 }
 """Algorithm -> the modules that say its name: what trains a drill by default, drills that declare it, the name of its
 section on the page, lessons, files of release 0.1."""
