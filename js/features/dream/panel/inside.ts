@@ -31,7 +31,7 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
   );
   const keys = h("p", { class: "help" });
   const about = h("p", { class: "help" }, "Nothing here is the game: every picture, reward and end is what the model makes up.");
-  const body = h("div", { class: "dreaming" }, screen, h("div", { class: "beside" }, numbers, keys, leave));
+  const body = h("div", { class: "dreaming" }, screen, h("div", { class: "readout" }, numbers, keys, leave));
 
   const press = (event: KeyboardEvent, down: boolean) => {
     if (event.code === "Tab") return; // the way out for those who use no pointer
