@@ -10,6 +10,8 @@ import { Show } from "./show";
 
 type Motion = Extract<StampedInput, { kind: "hold" | "throw" }>;
 
+const FIRST_MS = 50; // of a check that is made in slices, in one go: most are short
+const SLICE_MS = 8; // of the others
 const TICKS_AT_ONCE = 100; // of a match that is checked
 
 /** The state at `recording.ticks`. Throws an Error for a recording of other rules, or one that lacks decisions. */
@@ -31,6 +33,16 @@ export function replayShow(game: Game, spec: DrillSpec, recording: Recording): S
 export function* checked(game: Game, spec: DrillSpec, recording: Recording): Generator<void, void> {
   if ((yield* hashAtEnd(game, spec, recording)) !== recording.sha256) {
     throw new Error("This replay does not end as it was recorded: the file is damaged. Choose another one.");
+  }
+}
+
+/** Makes a check in slices, between which others have their turn. Throws an Error, too, where its recording is no longer `wanted`. */
+export async function inSlices(check: Generator<void, void>, wanted: () => boolean): Promise<void> {
+  for (let until = performance.now() + FIRST_MS; !check.next().done; ) {
+    if (performance.now() < until) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    if (!wanted()) throw new Error("Something else is shown by now. Load the replay again.");
+    until = performance.now() + SLICE_MS;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Recording, ToPage, ToWorker } from "../contract/protocol";
 import type { MatchPart, ShowFeature } from "../features/plug";
 import { Policy } from "../match/network/policy";
 import { stateHex } from "../match/recording";
-import { checked, checkedShow } from "../match/replay";
+import { checked, checkedShow, inSlices } from "../match/replay";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
 import { sightsOf } from "../match/sights";
@@ -18,9 +18,6 @@ import { PointerDrags } from "./pointer_drags";
 import { Reporter } from "./reporter";
 
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
-
-const FIRST_MS = 50; // of checking a replay in one go: most are short
-const SLICE_MS = 8; // of the others
 
 /** A show, and what is drawn on it. */
 interface Staged {
@@ -169,13 +166,7 @@ export class Widget {
     let problem = "";
     try {
       const { game, spec } = this.match!.show;
-      const run = checked(game, spec, recording);
-      for (let until = performance.now() + FIRST_MS; !run.next().done; ) {
-        if (performance.now() < until) continue;
-        await new Promise((resolve) => setTimeout(resolve));
-        if (this.loading !== recording) throw new Error("Something else is shown by now. Load the replay again.");
-        until = performance.now() + SLICE_MS;
-      }
+      await inSlices(checked(game, spec, recording), () => this.loading === recording);
       this.setReplay(recording);
       this.reporter.ask();
     } catch (error) {

@@ -15,6 +15,8 @@ from dshq_widget.contract.settings import of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.debugging import debug
+from dshq_widget.training.any_drill import compiled
+from dshq_widget.training.run.config import RunConfig
 from tests.harness.command import answer, dshq
 
 
@@ -59,8 +61,9 @@ def test_a_template_is_a_run_of_defaults_and_each_line_can_be_taken_up(name, tmp
     taken = [re.sub(r"^  # (?=[a-z_]+: )(?!(seconds|out|log_dir):)", "  ", line) for line in text.splitlines()]
     path.write_text("\n".join(taken))
     plan = run_plan.of(parser(VERBS).parse_args(["train", "--config", str(path)]))
-    kind = algorithms.get(name).settings
-    assert len(plan.hyper) > 3 and (kind is None or kind(**plan.own[name]) == kind())
+    algorithm = algorithms.get(name)
+    begun = RunConfig(compiled(file.run["drill"]), algorithm).section
+    assert len(plan.hyper) > 3 and (begun is None or algorithm.settings(**plan.own[name]) == begun)
 
 
 @pytest.mark.parametrize("name", ["ball", "cartpole"])
