@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dshq_widget.gyms.environment import Environment
+from dshq_widget.runtime.leaving import Leaving
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -45,8 +46,7 @@ class KernelShow:
         self._lock = threading.RLock()
         self._show = dict(show)
         self._child: Child | None = None
-        self._leaving: Child | None = None
-        """The one before, which may take its time to end; those before that are ended by force."""
+        self._leaving: Leaving[Child] = Leaving(1)
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
         self._fixed: dict[str, Any] = {}
@@ -174,9 +174,7 @@ class KernelShow:
         child, self._child = self._child, None
         if child is not None:
             child.stop()
-            if self._leaving is not None:
-                self._leaving.stop(0.0)
-            self._leaving = child
+            self._leaving.add(child)
         if self._block is not None:
             self._block.close()
         self._block = self._slots = None

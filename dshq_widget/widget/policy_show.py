@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract import messages, protocol
+from dshq_widget.runtime.leaving import Leaving
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.sender import Sender
 
@@ -33,8 +34,7 @@ class PolicyShow:
         self._trainer, self._put, self._fail = trainer, put, fail
         self._lock = threading.RLock()
         self._child: Child | None = None
-        self._leaving: Child | None = None
-        """The one before, which may take its time to end; those before that are ended by force."""
+        self._leaving: Leaving[Child] = Leaving(1)
         self._block: SharedBlock | None = None
         self._closed = False
 
@@ -101,6 +101,4 @@ class PolicyShow:
         child, self._child, self._block = self._child, None, None
         if child is not None:
             child.stop()
-            if self._leaving is not None:
-                self._leaving.stop(0.0)
-            self._leaving = child
+            self._leaving.add(child)

@@ -10,12 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from dshq_widget.learning.saved.compressed import compress, decompress
-from dshq_widget.learning.saved.saved_state import MOST
+from dshq_widget.learning.saved.saved_state import LARGEST, MOST
 from dshq_widget.pixels.ring import FIELDS, UNKNOWN, ReplayRing
 
 PREFIX = "train.dreamer.ring."
-LARGEST = float(np.finfo(np.float32).max)
-"""Reward; no infinity."""
 
 
 def packed(ring: ReplayRing) -> dict[str, NDArray[Any]]:

@@ -123,8 +123,7 @@ class DreamerGames(SimpleSource):
         self.player.restore(from_arrays(MEMORY, state))
         continue_chance(self.chance, torch.from_numpy(state[SAMPLING].copy()))
         settings = self.settings
-        most_due = (
-            settings.batch * settings.sequence + settings.ratio * settings.games
-        )  # with more it only plays or learns
+        # with more it only plays or learns
+        most_due = settings.batch * settings.sequence + settings.ratio * settings.games
         self.due, replayed, played, decisions = np.clip(state[COUNTS], 0, (most_due, MOST, MOST, MOST)).tolist()
         self.replayed, self.played, self._decisions = int(replayed), int(played), int(decisions)

@@ -14,12 +14,10 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.learning.saved.compressed import compress, decompress
-from dshq_widget.learning.saved.saved_state import MOST
+from dshq_widget.learning.saved.saved_state import LARGEST, MOST
 from dshq_widget.policy.checkpoint import CheckpointError
 
 PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")
-LARGEST = float(np.finfo(np.float32).max)
-"""Of what games show and pay; no infinity."""
 
 
 class Replay:

@@ -17,6 +17,8 @@ from dshq_widget.learning.saved.generator import unpack_generator
 Fits = Callable[[np.ndarray, int], bool]
 """Whether a tensor is of its kind in a file whose network has this number of floats."""
 MOST = 2.0**53
+LARGEST = float(np.finfo(np.float32).max)
+"""Of what games show and pay; no infinity."""
 
 
 def number(low: float, high: float = MOST) -> Fits:

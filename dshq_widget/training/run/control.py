@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.runtime.leaving import Leaving
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.status import RUNNING, TrainingStatus
@@ -21,9 +22,7 @@ STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 END_SECONDS = 2.0
 """How long processes that are ended by force may take to be gone."""
 MOST_LEAVING = 3
-"""Abandoned runs whose processes may take so long to end. Of more the oldest are ended by force: each has a learner's
-memory, and who starts and forgets in turn would have any number of them.
-"""
+"""Abandoned runs whose processes may take so long to end: each has a learner's memory."""
 MAX_DEATHS = 3
 """Learners that may die in a row without publishing a new version; then training fails."""
 
@@ -45,7 +44,7 @@ class RunControl:
     ) -> None:
         self._status, self._latest, self._start = status, latest, start
         self.processes: Processes | None = None
-        self._leaving: list[Processes] = []  # abandoned, the oldest first
+        self.abandoned: Leaving[Processes] = Leaving(MOST_LEAVING)
         self._until_solved = self._start_again = False
         self._budget: Budget | None = None
         self.finished = False
@@ -134,14 +133,7 @@ class RunControl:
         processes, self.processes = self.processes, None
         if processes is not None:
             processes.stop(ABANDON_SECONDS)
-            self._leaving.append(processes)
-        while len(self._leaving) > MOST_LEAVING:
-            self._leaving.pop(0).stop(0.0)
-
-    def left(self, processes: Processes) -> None:
-        """Abandoned processes are gone."""
-        if processes in self._leaving:
-            self._leaving.remove(processes)
+            self.abandoned.add(processes)
 
     def over(self, end: Exit) -> None:
         """Handle the end of the processes: stop if it was expected, else replace them."""

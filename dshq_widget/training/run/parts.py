@@ -150,7 +150,7 @@ class RunParts:
         """These processes have ended; on the supervisor's thread."""
         with self.lock:
             if processes is not self.control.processes:
-                self.control.left(processes)
+                self.control.abandoned.gone(processes)
                 return
             self.control.over(end)
             if self.status.status == "stopped":
