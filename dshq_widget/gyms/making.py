@@ -22,6 +22,7 @@ from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, Screens, waits_
 from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.policy.layout import Layout, pictures_of
 from dshq_widget.runtime.own_modules import look_in
+from dshq_widget.runtime.variables import name_libraries
 
 ATARI_FPS, ATARI_SKIP = 60.0, 4
 """Frames per second and per decision of an Atari game: Mnih et al., 2015."""
@@ -62,6 +63,8 @@ def make(
     except (Exception, SystemExit) as error:  # an environment may raise anything; the error names the environment
         reason = " ".join(str(error).split()) or type(error).__name__
         raise GymError(f"cannot create {PREFIX}{name}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+    finally:
+        name_libraries()  # Atari games, some wrappers and others' environments import OpenCV
 
 
 def maker(gym_id: str, made: Mapping[str, Any]) -> Callable[[], gym.Env]:

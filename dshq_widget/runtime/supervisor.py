@@ -27,6 +27,7 @@ from typing import Any, cast
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import FINISHED
+from dshq_widget.runtime.variables import named_libraries
 from dshq_widget.system import processes
 from dshq_widget.system.board import Board
 from dshq_widget.system.pids import used
@@ -442,7 +443,13 @@ def _environment(threads: int) -> dict[str, str]:
     roots = [root for root in _import_roots() if Path(root).name not in ("site-packages", "dist-packages")]
     paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
     counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
-    return {**WAITING, **os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
+    return {
+        **WAITING,
+        **named_libraries(os.environ),
+        **counts,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONFAULTHANDLER": "1",
+    }
 
 
 def _describe(role: str, status: int, tail: str) -> str:

@@ -1,6 +1,7 @@
 """How environments are made and what they start from: the settings of Atari games, repeated actions, recipes."""
 
 import dataclasses
+import os
 import types
 
 import numpy as np
@@ -23,6 +24,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import supervisor
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.runtime.variables import named_libraries
 from dshq_widget.training.shown_settings import shown_settings
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import kernel_show
@@ -188,3 +190,14 @@ def test_hopper_learns_to_stand_in_a_minute():
         assert trainer.config.action_deviation == "free" and trainer.config.separate_value_net
         trainer.train_for(agent_steps=60_000, progress=False)
         assert trainer.error == "" and trainer.metrics["evaluated_return"] > 120
+
+
+def test_no_process_looks_for_libraries_in_the_working_folder(monkeypatch):
+    """OpenCV leaves such a place in LD_LIBRARY_PATH, and environments import it: a `libz.so.1` beside a policy ran."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/theirs:")
+    make("CartPole-v1")
+    assert os.environ["LD_LIBRARY_PATH"] == "/theirs", "for what multiprocessing and others start"
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/theirs;:/ours:")
+    own = {"LD_LIBRARY_PATH": "/theirs:/ours"}
+    assert supervisor._environment(1).items() >= own.items(), "where somebody else has imported it"
+    assert named_libraries({"HOME": "/"}) == {"HOME": "/"}
