@@ -143,7 +143,7 @@ def asked(monkeypatch):
     """What is asked, in its order, of a cluster that listens, and serves whoever asks."""
     said = []
     ray = ModuleType("ray")
-    ray.init = lambda address, **_: said.append(("token", address))
+    ray.init = lambda address, **_: said.append(("token", address, os.getcwd()))
     ray.shutdown = lambda: None
     ray.exceptions = SimpleNamespace(RayError=OSError)
     monkeypatch.setitem(sys.modules, "ray", ray)
@@ -175,7 +175,18 @@ def test_a_cluster_is_asked_whether_it_takes_strangers_before_it_gets_the_token(
         assert asked == [("stranger", address)]
         monkeypatch.setattr(connection, "_asks_for_a_token", lambda address: asked.append(("again", address)))
         with connected(given):
-            assert asked[1:] == [("again", address), ("token", address)] and os.environ["RAY_ADDRESS"] == address
+            assert (
+                asked[1:] == [("again", address), ("token", address, os.sep)] and os.environ["RAY_ADDRESS"] == address
+            )
+
+
+def test_the_nodes_are_not_told_to_import_what_lies_in_the_working_folder(asked, tmp_path, monkeypatch):
+    """Ray tells them the folder that it is called in, and they look there first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connection, "_asks_for_a_token", lambda address: None)
+    with socket.create_server(("127.0.0.1", 0)) as head, connected(f"127.0.0.1:{head.getsockname()[1]}"):
+        assert [where for _, _, where in asked] == [os.sep], "nobody else writes there"
+        assert os.getcwd() == str(tmp_path)
 
 
 @pytest.mark.parametrize("place", ["ray", "ray/ray_current_cluster"])

@@ -26,6 +26,10 @@ PROBE_SECONDS = 60.0
 START = f"start one with `ray start`, also on this machine, or name another with ray_address=HOST:PORT ({GUIDE})"
 TOKEN = "~/.ray/auth_token"
 """Where Ray keeps the token, unless RAY_AUTH_TOKEN_PATH says otherwise."""
+NOBODYS = os.path.abspath(os.sep)
+"""The working folder while Ray connects. It names that folder to all nodes, which look for modules there before they
+look among those that are installed: in somebody else's, or one that another user has made on a node, they would run.
+"""
 REFUSED = "InvalidAuthToken"
 """Ray's name of a token that is not the cluster's, in the texts of its errors."""
 
@@ -45,7 +49,8 @@ def connected(address: str) -> Iterator[Any]:
     import ray
 
     try:
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+        with contextlib.chdir(NOBODYS):
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"{_wanted(address)}: {_reason(error)}") from error
     try:
