@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from dshq_kernels.simd import folders
 from dshq_kernels.simd.own_folder import is_own
 from dshq_widget.runtime.scratch import OWNER, Scratch, sweep
@@ -129,3 +131,29 @@ def test_machine_code_is_not_kept_where_a_neighbour_made_the_folder(tmp_path, mo
     taken.chmod(0o777)
     found = folders.cache_dir()
     assert found != taken and is_own(found)
+
+
+def test_what_a_neighbours_link_leads_to_stays_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(folders, "_of_this_process", lambda: tmp_path)
+    monkeypatch.setenv("DSHQ_CACHE_DIR", os.devnull)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / f"dshq-{os.getuid()}").symlink_to(tmp_path / "mine")
+    assert folders.cache_dir() == tmp_path and not list((tmp_path / "mine").iterdir())
+
+
+@pytest.mark.parametrize("theirs", ["cache/dshq", "~/.cache/dshq", f"dshq-{os.getuid()}"])
+def test_no_machine_code_is_taken_from_the_working_folder(theirs, tmp_path, monkeypatch):
+    """It would run, and a stranger's folder belongs to whoever has unpacked it."""
+    work = tmp_path / "work"
+    (work / theirs / "rules").mkdir(parents=True)
+    monkeypatch.chdir(work)
+    monkeypatch.delenv("DSHQ_CACHE_DIR", raising=False)
+    monkeypatch.setattr(folders.tempfile, "tempdir", None)
+    monkeypatch.setattr(
+        folders.tempfile, "_candidate_tempdir_list", lambda: [str(work)]
+    )  # where no other can be written
+    monkeypatch.setattr(folders.os.path, "expanduser", lambda path: path)  # nobody knows the user's home
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    monkeypatch.setattr(folders, "_of_this_process", lambda: tmp_path)
+    assert folders.cache_dir() == tmp_path

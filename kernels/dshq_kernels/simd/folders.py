@@ -15,6 +15,8 @@ from dshq_kernels.simd.own_folder import is_own
 
 UNFINISHED, KEPT_SECONDS = "dshq-new-", 24 * 3600.0
 """Name of a file that is being written, and how long a writer may take at most (assumed)."""
+TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp")
+"""Folders that are temporary also where one works in them."""
 KEPT_FILES, USED_SECONDS = 400, 3600.0
 """Files of a kind that are kept at least, and how exactly it is known when one was used (assumed)."""
 
@@ -26,8 +28,10 @@ def cache_dir() -> Path:
     for folder, private in _candidates():
         try:
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+            if private and not is_own(folder, stat.S_IWOTH):  # what a neighbour's link leads to is left as it is
+                continue
             (folder / "rules").mkdir(exist_ok=True)
-            if os.access(folder / "rules", os.W_OK) and (not private or is_own(folder, stat.S_IWOTH)):
+            if os.access(folder / "rules", os.W_OK):
                 return folder
         except OSError:
             continue
@@ -35,15 +39,22 @@ def cache_dir() -> Path:
 
 
 def _candidates() -> Iterator[tuple[Path, bool]]:
-    """Each folder in turn, and whether it must be this user's own."""
+    """Each folder in turn, and whether it must be this user's own. None lies in the working folder, which may be a
+    stranger's that this user has unpacked: where the user has no home, or Python finds no temporary folder, it does.
+    """
     chosen = os.environ.get("DSHQ_CACHE_DIR")
     if chosen:
         yield Path(chosen), False
     else:
-        yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "dshq", True
+        named = os.environ.get("XDG_CACHE_HOME", "")
+        users = named if os.path.isabs(named) else os.path.expanduser("~/.cache")
+        if os.path.isabs(users):
+            yield Path(users) / "dshq", True
     try:
+        temporary = tempfile.gettempdir()
         user = os.getuid() if hasattr(os, "getuid") else "user"
-        yield Path(tempfile.gettempdir()) / f"dshq-{user}", True
+        if temporary in TEMPORARY or not os.path.samefile(temporary, os.curdir):
+            yield Path(temporary) / f"dshq-{user}", True
     except FileNotFoundError:
         return
 
