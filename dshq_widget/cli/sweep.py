@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, flag_of
+from dshq_widget.files import atomic
 
 if TYPE_CHECKING:
     from dshq_widget.training.sweep_results import SweepResult
@@ -82,15 +83,17 @@ def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
 
 
 def _draw(result: SweepResult, picture: Path) -> None:
-    """The curves. Matplotlib would read `matplotlibrc` of the working folder, which may be somebody else's: it names a
-    module to draw with, and has texts typeset by TeX. Raises ImportError.
+    """The curves, through no link: the sweep's folder may be somebody else's. Nor is `matplotlibrc` read that lies in
+    the working folder: it names a module to draw with, and has texts typeset by TeX. Raises ImportError and OSError.
     """
     with contextlib.suppress(ImportError):  # `plot` says what is missing
         import matplotlib
 
         matplotlib.use("agg")
         matplotlib.rcdefaults()
-    result.plot().savefig(picture, dpi=120)
+    figure = result.plot()
+    with atomic.aside(picture) as file:
+        figure.savefig(file, format="png", dpi=120)
 
 
 def _fixed(text: str) -> tuple[str, str]:

@@ -192,7 +192,8 @@ class SweepResult:
         """Places on the axis, the mean over the seeds of a setting, and the ends of its 95 % interval there, each f64
         `[CURVE_POINTS]`; the ends are NaN for one seed. Values between reports are interpolated. None without curves.
         """
-        curves = [run.curve for run in self.runs if run.setting == number and len(run.curve.get(against, ())) > 1]
+        own = [run.curve for run in self.runs if run.setting == number and self.metric in run.curve]
+        curves = [curve for curve in own if len(curve.get(against, ())) > 1]
         if not curves:
             return None
         begin, end = max(curve[against][0] for curve in curves), min(curve[against][-1] for curve in curves)

@@ -185,6 +185,24 @@ def test_the_command_draws_by_no_settings_that_lie_in_the_folder(trained, tmp_pa
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
+def test_nor_does_it_draw_through_a_link_that_leads_out_of_the_folder(trained, tmp_path, capsys):
+    """The folder of a sweep may be somebody else's: what the link led to was gone."""
+    pytest.importorskip("matplotlib")
+    words = ["sweep", "bandit", "--set", "gamma=0.9,0.99", "--updates", "1", "--out", str(tmp_path / "theirs")]
+    assert main.main(words) == 0
+    picture, mine = tmp_path / "theirs" / "curves.png", tmp_path / "mine.txt"
+    picture.unlink()
+    picture.symlink_to(mine)
+    mine.write_text("a year's work")
+    assert main.main(words) == 0
+    assert mine.read_text() == "a year's work" and picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_whose_curve_lacks_the_metric_has_no_line(tmp_path):
+    run = SweepRun(0, {"gamma": 1}, 0, 1.0, "", {}, {"agent_steps": [1, 2], "seconds": [1, 2]})
+    assert SweepResult(tmp_path, "elo", True, (run,)).band(0, "agent_steps") is None
+
+
 def test_a_sweep_of_release_0_2_goes_on(trained, tmp_path):
     """It kept num_minibatches as the size that this made of the drill's rollout."""
     how = {"num_minibatches": 4, "seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
