@@ -1,8 +1,11 @@
 """Experiment trackers: what their clients are sent, and what a failure does."""
 
+import contextlib
 import json
+import socket
 import sys
 import threading
+import time
 import types
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -10,6 +13,7 @@ import pytest
 
 from dshq_widget.cli.main import main
 from dshq_widget.learning.telemetry import trackers
+from dshq_widget.learning.telemetry.otlp import PATIENCE
 from dshq_widget.learning.telemetry.trackers import Tracking, parse
 from tests.harness.processes.faults import until
 
@@ -47,6 +51,7 @@ def test_rows_go_out_under_their_categories(wandb):
     tracking = Tracking("wandb:arena", "ball ppo 0", {"gamma": 0.99}, warned.append)
     tracking.write({"entropy": 1.5, "return_mean": 2.0, "agent_steps": 640})
     tracking.close()
+    wandb.began.pop("settings")
     assert wandb.began == {"project": "arena", "name": "ball ppo 0", "config": {"gamma": 0.99}}
     assert wandb.rows == [(640, {"TRAINER/entropy": 1.5, "ACTOR/return_mean": 2.0, "ACTOR/agent_steps": 640.0})]
     assert wandb.ended and not warned
@@ -68,6 +73,12 @@ def test_no_server_that_a_file_in_the_working_folder_names_gets_a_key(wandb, tmp
     monkeypatch.setenv("WANDB_DIR", ".")
     Tracking("wandb", "run", {}, print).close()
     assert wandb.began
+
+
+def test_weights_and_biases_do_not_ask_git_about_the_working_folder(wandb):
+    """`core.fsmonitor` of a `.git/config` there is a program that `git diff` runs: so somebody else's code ran."""
+    Tracking("wandb", "run", {}, print).close()
+    assert wandb.began["settings"]["disable_git"] is True
 
 
 def test_one_that_fails_is_left_out_and_training_goes_on(wandb):
@@ -165,9 +176,93 @@ def test_a_collector_that_refuses_is_a_warning(collector):
     tracking = Tracking(f"otlp:http://127.0.0.1:{collector.server_port}", "run", {}, warned.append)
     tracking.write({"agent_steps": 1})
     tracking.write({"agent_steps": 2})
+    tracking.close()
     Tracking("otlp:localhost:4318", "run", {}, warned.append).close()
     assert len(collector.taken) == 1 and warned[0].startswith("stopped sending metrics to otlp: HTTP Error 503")
     assert "wanted a collector's address such as otlp:http://localhost:4318, got 'localhost:4318'" in warned[1]
+
+
+@pytest.fixture(params=[b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: ", b""], ids=["body", "head", "nothing"])
+def endless(request):
+    """The address of a server whose answer begins so, and never ends."""
+    asked, over = [], threading.Event()
+
+    def answer():
+        while not over.is_set():
+            connection, _ = server.accept()
+            connection.sendall(request.param)
+            asked.append(connection)
+
+    def drip():
+        while not over.wait(0.1):
+            for connection in asked:
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threads = [threading.Thread(target=work) for work in (answer, drip)]
+        for thread in threads:
+            thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        over.set()
+        socket.create_connection(server.getsockname()).close()  # it waits for one
+        for thread in threads:
+            thread.join()
+    for connection in asked:
+        connection.close()
+
+
+def test_one_whose_server_never_ends_its_answer_holds_up_nothing(endless, monkeypatch):
+    """Training stood still, for good: nothing was learned, and nothing saved."""
+    monkeypatch.setattr(trackers, "END_SECONDS", 0.2)
+    monkeypatch.setattr(trackers, "MOST_ROWS", 5)
+    warned, begun = [], time.monotonic()
+    tracking = Tracking(f"otlp:{endless}", "run", {}, warned.append)
+    for step in range(3):
+        tracking.write({"agent_steps": step})
+    assert time.monotonic() - begun < PATIENCE / 2
+    tracking.close()
+    assert time.monotonic() - begun < PATIENCE / 2
+
+
+def test_one_that_takes_no_rows_is_left_out(wandb, monkeypatch):
+    monkeypatch.setattr(trackers, "END_SECONDS", 0.1)
+    monkeypatch.setattr(trackers, "MOST_ROWS", 3)
+    warned, goes_on = [], threading.Event()
+    monkeypatch.setattr(wandb, "log", lambda points, step: goes_on.wait(60))
+    tracking = Tracking("wandb", "run", {}, warned.append)
+    for step in range(9):
+        tracking.write({"agent_steps": step})
+    assert warned == ["stopped sending metrics to wandb: 3 rows wait, and it takes none"]
+    tracking = Tracking("wandb", "run", {}, warned.append)
+    tracking.write({"agent_steps": 1})
+    tracking.close()
+    goes_on.set()
+    assert warned[1] == "stopped sending metrics to wandb: it had not finished 0.1 s after the end"
+
+
+def test_a_client_that_ends_the_process_ends_its_thread_alone(wandb, monkeypatch):
+    warned = []
+    monkeypatch.setattr(wandb, "log", lambda points, step: sys.exit("no key \x1b[2J"))
+    tracking = Tracking("wandb", "run", {}, warned.append)
+    tracking.write({"agent_steps": 1})
+    tracking.close()
+    assert warned == ["stopped sending metrics to wandb: no key  [2J"]
+
+
+def test_a_warning_names_no_password(wandb, monkeypatch):
+    """MLflow's error of a server that cannot be reached names its whole address; a warning stands on every page."""
+    place = "http://ada:s%23cret@10.0.0.1/?key=hush"
+
+    def fail(**_):
+        raise ConnectionError(f"API request to {place} failed: no password s#cret")
+
+    monkeypatch.setattr(wandb, "init", fail)
+    warned = []
+    Tracking(f"wandb:{place}", "run", {}, warned.append).close()
+    assert warned == [
+        "stopped sending metrics to wandb: API request to http://***@10.0.0.1/?*** failed: no password ***"
+    ]
 
 
 def test_wrong_names_and_missing_packages_are_a_sentence(capsys, monkeypatch):

@@ -1,16 +1,21 @@
 """Experiment trackers: rows of metrics to MLflow or Weights & Biases, through their own clients, or to an OpenTelemetry
-collector. None is needed for anything else; the learner sends the rows, so a slow server never blocks the notebook.
+collector. None is needed for anything else. Each has a thread of the learner, so a server that is slow or never answers
+holds up neither the notebook nor training.
 """
 
 from __future__ import annotations
 
 import os
+import queue
+import re
+import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, Protocol
+from urllib.parse import unquote
 
+from dshq_widget.contract.setting import printable
 from dshq_widget.learning.telemetry.otlp import Otlp
 from dshq_widget.learning.telemetry.writers import full_name
 
@@ -18,6 +23,10 @@ PROJECT = "dshq"
 """Where runs go unless a project is named."""
 WANDB_SETTINGS = ("wandb/settings", ".wandb/settings")
 """Files in the working folder that Weights & Biases reads: they may name a server, which gets the person's key."""
+MOST_ROWS = 600
+"""That wait for a tracker, two a second; one that takes fewer for so long is left out."""
+END_SECONDS = 30.0
+"""How long the end of a run waits for what its trackers still have to send, all of them together."""
 
 
 class Tracker(Protocol):
@@ -60,7 +69,8 @@ class Wandb:
     def __init__(self, place: str, name: str, config: Mapping[str, Any]) -> None:
         import wandb
 
-        self._run = wandb.init(project=place or PROJECT, name=name, config=dict(config))
+        # It would ask git about the working folder, and a `.git/config` there says which programs git runs.
+        self._run = wandb.init(project=place or PROJECT, name=name, config=dict(config), settings={"disable_git": True})
 
     def add(self, points: Mapping[str, float], step: int) -> None:
         self._run.log(dict(points), step=step)
@@ -108,33 +118,83 @@ def _check_wandb() -> None:
 
 
 class Tracking:
-    """All trackers of one run. One that fails is left out from then on, with a warning; training continues."""
+    """All trackers of one run. One that fails, or does not keep up, is left out from then on, with a warning; training
+    continues.
+    """
 
     def __init__(self, text: str, name: str, config: Mapping[str, Any], warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._open: dict[str, Tracker] = {}
-        for tracker, place in parse(text):
-            self._try(tracker, partial(self._begin, tracker, place, name, config))
-
-    def _begin(self, tracker: str, place: str, name: str, config: Mapping[str, Any]) -> None:
-        self._open[tracker] = TRACKERS[tracker](place, name, config)
+        self._open = [_Beside(tracker, place, name, config) for tracker, place in parse(text)]
 
     def write(self, row: Mapping[str, float]) -> None:
         """One row of flat names."""
         points = {full_name(key): float(value) for key, value in row.items()}
-        step = int(row.get("agent_steps", 0))
-        for tracker, run in list(self._open.items()):
-            self._try(tracker, partial(run.add, points, step))
+        for tracker in self._open:
+            tracker.put(points, int(row.get("agent_steps", 0)))
+        self._leave_out()
 
     def close(self) -> None:
-        """The run is over."""
-        for tracker, run in list(self._open.items()):
-            self._try(tracker, run.close)
+        """The run is over. Waits `END_SECONDS` at most."""
+        until = time.monotonic() + END_SECONDS
+        for tracker in self._open:
+            tracker.close()
+        for tracker in self._open:
+            tracker.wait(until - time.monotonic())
+        self._leave_out()
+        self._open = []
 
-    def _try(self, tracker: str, call: Callable[[], None]) -> None:
+    def _leave_out(self) -> None:
+        for tracker in [tracker for tracker in self._open if tracker.problem]:
+            self._open.remove(tracker)
+            self._warn(f"stopped sending metrics to {tracker.name}: {printable(tracker.problem[:200])}")
+
+
+class _Beside:
+    """A tracker on a thread of its own: its server may take as long as it likes. Nothing here waits, but `wait`."""
+
+    def __init__(self, name: str, place: str, run: str, config: Mapping[str, Any]) -> None:
+        self.name, self.problem = name, ""
+        """What it is left out for, "" while it is not."""
+        self._place, self._run, self._config = place, run, config
+        self._rows: queue.Queue[tuple[Mapping[str, float], int] | None] = queue.Queue(MOST_ROWS)
+        self._thread = threading.Thread(target=self._send, name=f"dshq-{name}", daemon=True)
+        self._thread.start()
+
+    def put(self, points: Mapping[str, float], step: int) -> None:
+        """One row."""
+        self._add((points, step))
+
+    def close(self) -> None:
+        """No more rows."""
+        self._add(None)
+
+    def wait(self, seconds: float) -> None:
+        """Until all is sent, or its time is over."""
+        self._thread.join(max(0.0, seconds))
+        if self._thread.is_alive():
+            self.problem = self.problem or f"it had not finished {END_SECONDS:g} s after the end"
+
+    def _add(self, row: tuple[Mapping[str, float], int] | None) -> None:
+        try:
+            self._rows.put_nowait(row)
+        except queue.Full:
+            self.problem = self.problem or f"{MOST_ROWS} rows wait, and it takes none"
+
+    def _send(self) -> None:
         """Whatever a server or its client raises, training continues."""
         try:
-            call()
-        except Exception as error:
-            self._open.pop(tracker, None)
-            self._warn(f"stopped sending metrics to {tracker}: {str(error)[:200] or type(error).__name__}")
+            tracker = TRACKERS[self.name](self._place, self._run, self._config)
+            while (row := self._rows.get()) is not None:
+                tracker.add(*row)
+            tracker.close()
+        except (Exception, SystemExit) as error:
+            self.problem = self.problem or _without_secrets(self._place, str(error)) or type(error).__name__
+
+
+def _without_secrets(place: str, text: str) -> str:
+    """A client's error without the password, and what stands behind a `?`, of the place that it may name."""
+    user = re.split(r"[/?#]", place.partition("//")[2])[0].rpartition("@")[0]
+    password = user.partition(":")[2]
+    for secret in (user, password, unquote(password), place.partition("?")[2]):
+        text = text.replace(secret, "***") if secret else text
+    return text
