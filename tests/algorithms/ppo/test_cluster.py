@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -154,10 +155,21 @@ def asked(monkeypatch):
         return SimpleNamespace(returncode=0, stdout="", stderr="")
 
     monkeypatch.setattr(connection.subprocess, "run", probed)
-    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE"):
+    for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_ENABLE_UV_RUN_RUNTIME_ENV"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "secret")
     return said
+
+
+def test_no_module_that_lies_in_the_working_folder_is_imported_on_the_nodes(asked, tmp_path, monkeypatch):
+    """Ray's workers look first where `ray.init` was called: so `dshq_kernels.py` beside a policy ran there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connection, "_asks_for_a_token", lambda address: None)
+    where = []
+    monkeypatch.setattr(sys.modules["ray"], "init", lambda *_, **__: where.append(Path.cwd()))
+    with socket.create_server(("127.0.0.1", 0)) as head, connected(f"127.0.0.1:{head.getsockname()[1]}"):
+        assert Path.cwd() == tmp_path and where == [Path(tmp_path.anchor)]
+        assert os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] == "0"
 
 
 @pytest.mark.parametrize("how", ["argument", "variable", "here"])
@@ -178,15 +190,6 @@ def test_a_cluster_is_asked_whether_it_takes_strangers_before_it_gets_the_token(
             assert (
                 asked[1:] == [("again", address), ("token", address, os.sep)] and os.environ["RAY_ADDRESS"] == address
             )
-
-
-def test_the_nodes_are_not_told_to_import_what_lies_in_the_working_folder(asked, tmp_path, monkeypatch):
-    """Ray tells them the folder that it is called in, and they look there first."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(connection, "_asks_for_a_token", lambda address: None)
-    with socket.create_server(("127.0.0.1", 0)) as head, connected(f"127.0.0.1:{head.getsockname()[1]}"):
-        assert [where for _, _, where in asked] == [os.sep], "nobody else writes there"
-        assert os.getcwd() == str(tmp_path)
 
 
 @pytest.mark.parametrize("place", ["ray", "ray/ray_current_cluster"])

@@ -133,6 +133,14 @@ def test_the_command_trains_on_the_cluster_of_this_machine(cluster, tmp_path, ca
     assert "engine: ray" in out.with_suffix(".yaml").read_text()
 
 
+def test_no_module_that_lies_in_the_working_folder_runs_on_the_nodes(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dshq_kernels.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with trainer("bandit", cluster) as training:
+        assert training.train_for(updates=5, progress=False)
+    assert not (tmp_path / "ran").exists()
+
+
 def refusal(capsys, *arguments):
     assert main.main(["train", "bandit", "--engine", "ray", "--quiet", *arguments]) == 1
     return capsys.readouterr().err

@@ -46,6 +46,7 @@ def connected(address: str) -> Iterator[Any]:
     _answers(address)
     _asks_for_a_token(address)  # before it is sent one
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_ADDRESS": address}  # Ray reads them, and prefers this address.
+    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"  # under `uv run` it would send the working folder to the nodes
     import ray
 
     try:
