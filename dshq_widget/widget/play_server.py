@@ -26,7 +26,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from dshq_widget.contract.icon import ICON
 from dshq_widget.runtime.connections import BoundedServer
-from dshq_widget.runtime.neighbours import is_neighbour
+from dshq_widget.runtime.neighbours import of_neighbour
 from dshq_widget.runtime.rate_limit import RateLimit
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_files import page_file
@@ -205,8 +205,7 @@ class _Guarded(RequestHandler):
         self.server = server
 
     def prepare(self) -> Awaitable[None] | None:
-        link = self.request.connection.stream.socket  # type: ignore[union-attr]
-        if is_neighbour(link.getpeername(), link.getsockname()):
+        if of_neighbour(self.request.connection.stream.socket):  # type: ignore[union-attr]
             raise HTTPError(403)
         if not self.server.admits(self.request.host, self.get_query_argument("token", "")):
             raise HTTPError(403)

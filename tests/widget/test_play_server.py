@@ -166,7 +166,9 @@ async def test_another_user_of_the_machine_is_refused_though_he_has_read_the_tok
     _, server = served
     assert status_of(server.url)[0] == 200
     asked: list[tuple] = []
-    monkeypatch.setattr(play_server, "is_neighbour", lambda peer, own: not asked.append((peer, own)))
+    monkeypatch.setattr(
+        play_server, "of_neighbour", lambda link: not asked.append((link.getpeername(), link.getsockname()))
+    )
     assert status_of(server.url)[0] == 403
     with pytest.raises(HTTPClientError) as refused:
         await websocket_connect(server.url.replace("http", "ws").replace("/?", "/socket?"))
