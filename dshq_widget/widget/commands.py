@@ -140,9 +140,12 @@ class Commands:
 
     def _page_state(self, content: Content) -> None:
         self.page = page_protocol.page_state(content)
-        self._outbox.flow.seen(self.page["visible"])
+
+    def look(self, seen: bool) -> None:
+        """Whether somebody looks at a page of the widget."""
+        self._outbox.flow.seen(seen)
         if self._kernel_show is not None:
-            self._kernel_show.look(self.page["visible"])
+            self._kernel_show.look(seen)
 
     def _frame_shown(self, _: Content) -> None:
         if self._kernel_show is not None:

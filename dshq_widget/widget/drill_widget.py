@@ -38,6 +38,7 @@ from dshq_widget.widget.exported import Exported
 from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
+from dshq_widget.widget.looking import Looking
 from dshq_widget.widget.page_files import page_file
 from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.part import Ends, Part
@@ -116,7 +117,8 @@ class DrillWidget(Exported):
         ends = Ends(trainer, outbox, commands.beside, lambda: self._inbox.blocked)
         for part in parts:
             commands.add(part.join(ends))
-        inbox = Inbox(self, outbox, rivals, commands.execute, self._met, self._fence, _rules_of(trainer))
+        looking = Looking(commands.look)
+        inbox = Inbox(self, outbox, rivals, commands.execute, self._met, self._fence, _rules_of(trainer), looking)
         comm_id = uuid.uuid4().hex
         super().__init__(
             *(trainer, quota, parts, kernel_show, policy_show),
@@ -139,7 +141,6 @@ class DrillWidget(Exported):
         if kernel_show is not None:
             self.observe(lambda change: kernel_show.follow(change["new"]), "show")
         self._let_the_page_choose_its_shell()
-        self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
         if prepare:
             trainer.prepare()
         trainer.on_change(outbox.notify)

@@ -14,6 +14,7 @@ from typing import Any
 from dshq_widget.contract import protocol
 from dshq_widget.widget import page_protocol
 from dshq_widget.widget.fence import Fence
+from dshq_widget.widget.looking import Looking
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
@@ -38,7 +39,8 @@ log = logging.getLogger("dshq_widget")
 class Inbox:
     """Any thread may add messages; one thread calls `work`. `widget` has the traits `show` and `snapshot`, which the
     page may change. `execute(kind, content, buffers)` executes a message and may raise. `load_rival` sends the page the
-    chosen opponent's policy. `known_rules()`: what snapshots of the match hold, by the hash of its rules.
+    chosen opponent's policy. `known_rules()`: what snapshots of the match hold, by the hash of its rules. `looking`
+    hears which page says something; who a page is, its comm tells.
     """
 
     def __init__(
@@ -50,9 +52,11 @@ class Inbox:
         load_rival: Callable[[], None],
         fence: Fence,
         known_rules: Callable[[], Mapping[str, page_protocol.OfRules]],
+        looking: Looking,
     ) -> None:
         self._widget, self._outbox, self._rivals, self._fence = widget, outbox, rivals, fence
         self._execute, self._load_rival, self._known_rules = execute, load_rival, known_rules
+        self._looking = looking
         self._queue: queue.Queue[tuple[int, Callable[[], None]]] = queue.Queue(INBOX_MAX)
         self._bytes, self._counting = 0, threading.Lock()
         self._warned: set[str] = set()
@@ -73,22 +77,22 @@ class Inbox:
             return True
         return False
 
-    def put_state(self, state: Any) -> None:
-        """The page changed traits."""
+    def put_state(self, state: Any, page: str = "") -> None:
+        """A page changed traits."""
         if not isinstance(state, dict):
             self._warn_once("state that is not an object")
             return
         for name, value in state.items():
             if name in SHARED:
                 take = self._take_show if name == "show" else self._take_snapshot
-                self._put(functools.partial(take, value), held(value))
+                self._put(functools.partial(self._take_trait, take, value, page), held(value))
             elif name not in self._widget.keys:
                 self._warn_once(f"an unknown trait {name!r:.40}")
 
-    def put_message(self, content: Any, buffers: Any) -> None:
-        """The page sent a message."""
+    def put_message(self, content: Any, buffers: Any, page: str = "") -> None:
+        """A page sent a message."""
         self.blocked = threading.current_thread() is threading.main_thread()
-        self._put(functools.partial(self.take_message, content, buffers), held([content, buffers]))
+        self._put(functools.partial(self.take_message, content, buffers, page), held([content, buffers]))
 
     @property
     def crowded(self) -> bool:
@@ -135,7 +139,7 @@ class Inbox:
                 self._outbox.notify()
                 return
 
-    def take_message(self, content: Any, buffers: Any) -> None:
+    def take_message(self, content: Any, buffers: Any, page: str = "") -> None:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
         kind = content.get("type") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
@@ -143,7 +147,12 @@ class Inbox:
             return
         ack = content.get("seq") if kind in ("ACK", "HELLO") else None
         self._outbox.flow.received(ack if type(ack) is int else None, hello=kind == "HELLO")
-        self._fence.command(kind, self._execute, kind, content, buffers)
+        good = self._fence.command(kind, self._execute, kind, content, buffers)
+        self._looking.heard(page, content["visible"] if good and kind == "PAGE_STATE" else None)
+
+    def _take_trait(self, take: Callable[[Any], None], value: Any, page: str) -> None:
+        self._looking.heard(page)
+        take(value)
 
     def shown(self, value: Any) -> tuple[dict[str, Any], list[str]]:
         """The show with those of a page's settings that are valid, and what is wrong with the others. On any thread."""

@@ -147,7 +147,10 @@ class PagesComm(BaseComm):
                 self._tell("comm_msg", {"method": "echo_update", "state": changed, "buffer_paths": []}, [], line)
         if self._msg_callback:
             # not handle_msg: that runs what IPython runs around a cell, on this thread
-            self._msg_callback({"content": {"comm_id": self.comm_id, "data": data}, "buffers": buffers})
+            header = {"session": str(id(line))}
+            self._msg_callback(
+                {"header": header, "content": {"comm_id": self.comm_id, "data": data}, "buffers": buffers}
+            )
 
     def _tell(self, kind: str, data: dict[str, Any], buffers: list[Any], sender: Line | None = None) -> None:
         with self._lines_lock:

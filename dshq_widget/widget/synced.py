@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
 
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.sender import Sender
+
+PAGE_LETTERS = 64
 
 
 class Synced(anywidget.AnyWidget):
@@ -20,6 +23,8 @@ class Synced(anywidget.AnyWidget):
     seq = traitlets.Int(0).tag(sync=True)
 
     _sender: threading.Thread | None = None
+    _speaker: ClassVar[contextvars.ContextVar[str]] = contextvars.ContextVar("dshq_page", default="")
+    """The page whose message is being handled."""
 
     def __init__(self, outbox: Sender, inbox: Inbox, **traits: Any) -> None:
         self._outbox, self._inbox = outbox, inbox
@@ -56,9 +61,24 @@ class Synced(anywidget.AnyWidget):
 
     def set_state(self, sync_data: Any) -> None:
         """The page changed traits; it may change only `show` and `snapshot`. Never raises."""
-        self._inbox.put_state(sync_data)
+        self._inbox.put_state(sync_data, self._speaker.get())
 
     def _handle_msg(self, msg: Mapping[str, Any]) -> None:
         """Handle a comm message if it is well-formed."""
-        if self._inbox.well_formed(msg):
+        if not self._inbox.well_formed(msg):
+            return
+        token = self._speaker.set(_page_of(msg))
+        try:
             super()._handle_msg(msg)
+        finally:
+            self._speaker.reset(token)
+
+    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+        self._inbox.put_message(content, buffers, self._speaker.get())
+        super()._handle_custom_msg(content, buffers)
+
+
+def _page_of(msg: Mapping[str, Any]) -> str:
+    """Which page sent it: each has a session of its own."""
+    header = msg.get("header")
+    return str(header.get("session"))[:PAGE_LETTERS] if isinstance(header, dict) else ""

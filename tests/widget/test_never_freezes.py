@@ -13,6 +13,7 @@ from dshq_widget.widget import sender as sender_module
 from dshq_widget.widget.commands import MOST_AT_ONCE
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, TURN_SECONDS, Inbox, held
+from dshq_widget.widget.looking import Looking
 from dshq_widget.widget.sender import MOST_WAITING, Sender
 from tests.harness.browser.recorded_widget import until
 
@@ -221,7 +222,7 @@ def test_pages_are_heard_between_two_messages_to_them():
 
 def inbox(execute) -> Inbox:
     """One whose messages are HELLOs, of no widget."""
-    return Inbox(None, Sender(print, print), None, execute, print, Fence(print), dict)
+    return Inbox(None, Sender(print, print), None, execute, print, Fence(print), dict, Looking(print))
 
 
 def test_pages_that_send_without_end_leave_a_turn_to_what_is_sent_to_them():

@@ -262,6 +262,19 @@ async def test_what_the_others_hear_of_the_show_is_checked(served):
 
 
 @in_a_loop
+async def test_a_page_in_the_background_stops_nothing_on_the_others(served):
+    w, server = served
+    one, other = await opened(server), await opened(server)
+    for page, visible in ((one, True), (other, False)):
+        state = {"type": "PAGE_STATE", "version": 0, "fps": 30.0, "visible": visible}
+        await page.say({"method": "custom", "content": state})
+        await page.say({"method": "update", "state": {"show": {**page.traits["show"], "speed": 2.0 + visible}}})
+        while w.speed != 2.0 + visible:
+            await asyncio.sleep(0.01)
+    assert not w._outbox.flow.hidden
+
+
+@in_a_loop
 async def test_files_go_both_ways(served, tmp_path):
     w, server = served
     policy = w.save(tmp_path / "saved.dshq").read_bytes()

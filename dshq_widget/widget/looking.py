@@ -1,0 +1,36 @@
+"""Whether somebody looks at a widget: it is hidden only where all of its pages are. Each page speaks for itself: a tab
+in the background does not stop what another one shows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+SILENT_SECONDS = 60.0
+"""A page that was seen last and has said nothing for so long may be gone: what becomes of a page is not told here."""
+MOST_PAGES = 64
+
+
+class Looking:
+    """`changed` is called with whether somebody looks, each time that a page says whether it is visible, and when the
+    answer is another than before. Used by one thread.
+    """
+
+    def __init__(self, changed: Callable[[bool], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._changed, self._clock = changed, clock
+        self._pages: dict[str, tuple[bool | None, float]] = {}  # visible, and when it spoke; who spoke last is last
+        self._seen = True
+
+    def heard(self, page: str, visible: bool | None = None) -> None:
+        """That page has said something: whether it is `visible`, None for anything else."""
+        now = self._clock()
+        before, _ = self._pages.pop(page, (None, now))
+        self._pages[page] = before if visible is None else visible, now
+        if len(self._pages) > MOST_PAGES:
+            del self._pages[next(iter(self._pages))]
+        known = [(seen, at) for seen, at in self._pages.values() if seen is not None]
+        seen = any(seen and now - at <= SILENT_SECONDS for seen, at in known)
+        if visible is not None or (known and seen != self._seen):
+            self._seen = seen
+            self._changed(seen)
