@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor
 from typing import Any, Generic, TypeVar
@@ -27,6 +27,8 @@ MOST_PAGES = 4
 """Pages that are played for at once; the one that asked longest ago is forgotten."""
 MOST_ASKED = 64
 """Decisions that a page may be ahead."""
+MOST_STEPS = 2
+"""Steps of its dream that a page asks for before it has seen them (js/features/dream/link.ts, `UNDER_WAY`)."""
 FLUSH_SECONDS = 0.1
 """Longest time that a decision waits for others to be sent with it."""
 
@@ -129,6 +131,23 @@ class Ahead(Generic[M]):
 P = TypeVar("P", bound=Ahead[Any])
 
 
+def newest(commands: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What is to be done of messages of the table `kernel_to_show` that wait together. Whoever asks for the same again
+    wants the newest answer: of each page the last start, and the last question of a kind. So one that asks without end
+    does not keep the others' matches from going on.
+    """
+    found, asked, started = list[Mapping[str, Any]](), Counter[tuple[str, int]](), 0
+    for command in reversed(commands):
+        start = command["type"] == "DECIDE" and command["start"] is not None
+        kind, page = "START" if start else command["type"], command["page"]
+        most = {"DECIDE": len(commands), "DREAM_ACT": MOST_STEPS}.get(kind, 1)
+        if asked[kind, page] < most and not (start and started == MOST_PAGES):
+            found.append(command)
+            asked[kind, page] += 1
+            started += start
+    return found[::-1]
+
+
 class Pages(Generic[P]):
     """`obey` takes the pages' messages, `advance` makes one decision for each page that asked. Who inherits says how a
     plan begins (`begin`), who decides (`decide`) and which `version` that is; `renew` takes over the newest one.
@@ -161,6 +180,12 @@ class Pages(Generic[P]):
     def extras(self, played: P) -> tuple[bytes, dict[str, Any]]:
         """What is sent with the decisions made: bytes, and more fields."""
         return b"", {"surprises": []}
+
+    def follow(self, commands: Sequence[Mapping[str, Any]]) -> None:
+        """The messages that have come, then a decision for whom asks."""
+        for command in newest(commands):
+            self.obey(command)
+        self.advance()
 
     def obey(self, command: Mapping[str, Any]) -> None:
         """One message of the table `kernel_to_show`. One about a plan that is not known is answered by DECIDE_AGAIN."""

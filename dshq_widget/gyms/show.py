@@ -11,7 +11,7 @@ import io
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,11 +53,21 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     show = Show(channel, job, WeightSlots.attach(blocks["weights"]))
     try:
         while not channel.closed:
-            for command in channel.poll(show.rest()):
+            for command in newest(channel.poll(show.rest())):
                 show.obey(command)
             show.advance()
     finally:
         show.env.close()
+
+
+def newest(commands: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of each kind the newest one, which says how the show is to be now, and the steps of all: a page that resets the
+    match without end does not keep the show from going on.
+    """
+    last = {command["type"]: command for command in commands}
+    if "STEP" in last:
+        last["STEP"] = {"type": "STEP", "count": sum(one["count"] for one in commands if one["type"] == "STEP")}
+    return list(last.values())
 
 
 def packed(image: Picture) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from dshq_widget.contract import protocol
 from dshq_widget.gyms.making import described
-from dshq_widget.gyms.show import Show
+from dshq_widget.gyms.show import Show, newest
 from dshq_widget.runtime.process import OUTBOX_BYTES, Channel
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
@@ -43,6 +43,16 @@ def test_a_picture_full_of_detail_fits_into_a_message(size, shown):
 def test_a_plain_picture_is_sent_as_it_is():
     frame, _ = frame_of(np.full((900, 1600, 3), 90, np.uint8))
     assert seen(frame).size == (1600, 900) and seen(frame).getpixel((5, 5)) == (90, 90, 90)
+
+
+def test_of_what_waits_only_the_newest_is_done():
+    """A page that reset the match without end left the show half an hour of resets, in which nobody saw anything."""
+    commands = [{"type": "RESET_SHOW", "seed": k} for k in range(1000)]
+    commands[500:500] = [{"type": "STEP", "count": 3}, {"type": "LOOK", "visible": False}, {"type": "STEP", "count": 4}]
+    commands.append({"type": "LOOK", "visible": True})
+    done = sorted(newest(commands), key=lambda command: command["type"])
+    assert done == [{"type": "LOOK", "visible": True}, commands[-2], {"type": "STEP", "count": 7}]
+    assert newest([]) == []
 
 
 def test_a_page_that_takes_no_picture_for_hours_gets_the_next_one():

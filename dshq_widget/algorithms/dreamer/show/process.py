@@ -129,6 +129,4 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     policy = ShownPolicy(job, blocks["weights"], drill.spec.n_actions)
     show = Show(channel, drill, policy, int(job["seed"]))
     while not channel.closed:
-        for command in channel.poll(0.0 if show.busy else IDLE_SECONDS):
-            show.obey(command)
-        show.advance()
+        show.follow(channel.poll(0.0 if show.busy else IDLE_SECONDS))

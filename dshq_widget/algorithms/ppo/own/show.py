@@ -71,6 +71,4 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     policy = OwnPolicy(spec, spec.untrained(seed))
     show = Show(channel.send, drill, policy, WeightSlots.attach(blocks["weights"]), seed)
     while not channel.closed:
-        for command in channel.poll(0.0 if show.busy else IDLE_SECONDS):
-            show.obey(command)
-        show.advance()
+        show.follow(channel.poll(0.0 if show.busy else IDLE_SECONDS))
