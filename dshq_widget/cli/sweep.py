@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,11 +87,10 @@ def _draw(result: SweepResult, picture: Path) -> None:
     """The curves, through no link: the sweep's folder may be somebody else's. Nor is `matplotlibrc` read that lies in
     the working folder: it names a module to draw with, and has texts typeset by TeX. Raises ImportError and OSError.
     """
-    with contextlib.suppress(ImportError):  # `plot` says what is missing
+    with contextlib.suppress(ImportError), contextlib.chdir(os.path.abspath(os.sep)):  # `plot` says what is missing
         import matplotlib
 
         matplotlib.use("agg")
-        matplotlib.rcdefaults()
     figure = result.plot()
     with atomic.aside(picture) as file:
         figure.savefig(file, format="png", dpi=120)

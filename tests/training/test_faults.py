@@ -177,11 +177,11 @@ def three() -> Iterator[Trainer]:
 
 
 class TestRolloutProcesses:
-    def test_a_stopped_worker_is_flagged_and_holds_nobody_up(self, three):
+    def test_a_stopped_worker_is_flagged_and_holds_nobody_up(self, three, caplog):
         pid = three._run.control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: f"rollout process {pid} is not responding" in three.status_text, "the warning")
+            until(lambda: f"rollout process {pid} is not responding" in caplog.text, "the warning")
             seen = three.version
             until(lambda: three.version > seen + 3, "another version")
         finally:
@@ -201,10 +201,10 @@ class TestRolloutProcesses:
             os.kill(pid, signal.SIGCONT)
         until(lambda: three.version > newest.version, "another version")
 
-    def test_a_killed_worker_is_replaced(self, three):
+    def test_a_killed_worker_is_replaced(self, three, caplog):
         worker = three._run.control.processes.workers[1]
         os.kill(worker.pid, signal.SIGKILL)
-        until(lambda: "a rollout process ended; it is being replaced" in three.status_text, "the warning")
+        until(lambda: "a rollout process ended; it is being replaced" in caplog.text, "the warning")
         until(lambda: worker.generation == 1, "another process")
         before = three.version
         until(lambda: three.version > before + 3, "another version")

@@ -171,17 +171,18 @@ def test_nor_does_one_drive_a_terminal_or_keep_anybody_waiting(trained, tmp_path
             sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
 
 
-def test_the_command_draws_by_no_settings_that_lie_in_the_folder(trained, tmp_path):
-    """Matplotlib reads them when it is imported: a module that draws, TeX that typesets."""
+@pytest.mark.parametrize("lies", [lambda path: path.write_text("text.usetex: True\n"), os.mkfifo])
+def test_the_command_draws_by_no_settings_that_lie_in_the_folder(trained, tmp_path, lies):
+    """Matplotlib reads them when it is imported: TeX that typesets; and it waits for a pipe."""
     pytest.importorskip("matplotlib")
-    (tmp_path / "matplotlibrc").write_text("backend: module://theirs\ntext.usetex: True\n")
+    lies(tmp_path / "matplotlibrc")
     code = (
         "import pathlib; from dshq_widget.cli.sweep import _draw;"
         "from dshq_widget.training.sweep_results import SweepResult, SweepRun;"
         "run = SweepRun(0, {'gamma': 1}, 0, 1.0, '', {}, {'agent_steps': [1, 2], 'seconds': [1, 2], 'elo': [0, 1]});"
         "_draw(SweepResult(pathlib.Path(), 'elo', True, (run,)), pathlib.Path('curves.png'))"
     )
-    subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True, timeout=120)
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
