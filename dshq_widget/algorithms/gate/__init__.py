@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.gate.metrics import METRICS
 from dshq_widget.algorithms.gate.settings import GateSettings
-from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS, PROTECTORS, WORKERS
+from dshq_widget.algorithms.gate.shape import ACTIVATION, CHUNKS, FIELDS, LAYERS, NETWORKS, PROTECTORS, WORKERS
 from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import DrillSpec, GameSpec
 from dshq_widget.contract.json_fields import Entry
@@ -131,7 +131,7 @@ ALGORITHM = Algorithm(
     suits=suits,
     tensors={
         "train.gate.adam": saved_state.numbers(2, -1),
-        "train.gate.numbers": saved_state.numbers(4, low=0),
+        "train.gate.numbers": saved_state.numbers(4, low=0, high=saved_state.MOST),
         "train.gate.predictor": saved_state.numbers(3, -1),
         "train.gate.predictor_steps": saved_state.number(0),
         "train.gate.baseline": saved_state.number(-saved_state.MOST),
@@ -139,8 +139,10 @@ ALGORITHM = Algorithm(
         "train.gate.draws": saved_state.generator,
         "train.gate.clock": saved_state.numbers(3),
         "train.gate.pending": saved_state.numbers(-1, 2),
-        "train.gate.workers": saved_state.numbers(-1, WORKERS, low=-1),
-        "train.gate.protectors": saved_state.numbers(-1, PROTECTORS, low=-1),
+        "train.gate.spawn_chunk": saved_state.numbers(-1, low=0, high=CHUNKS - 1),
+        "train.gate.spawn_type": saved_state.numbers(-1, low=0, high=1),
+        "train.gate.workers": saved_state.numbers(-1, WORKERS, low=-1, high=CHUNKS - 1),
+        "train.gate.protectors": saved_state.numbers(-1, PROTECTORS, low=-1, high=CHUNKS - 1),
         "train.gate.queen_energy": saved_state.numbers(-1, low=-1),
         "train.gate.added": saved_state.number(0),
         "train.gate.capacity": saved_state.number(1),

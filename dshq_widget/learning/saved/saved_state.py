@@ -26,12 +26,12 @@ def number(low: float, high: float = MOST) -> Fits:
     return lambda found, _: found.size == 1 and bool(low <= found.reshape(()) <= high)
 
 
-def numbers(*shape: int, low: float = -MOST) -> Fits:
-    """An array of this shape, -1 for any length, with no number below `low`."""
+def numbers(*shape: int, low: float = -MOST, high: float = np.inf) -> Fits:
+    """An array of this shape, -1 for any length, with no number below `low` or above `high`."""
 
     def fits(found: np.ndarray, _: int) -> bool:
         like = found.ndim == len(shape) and all(n in (-1, size) for n, size in zip(shape, found.shape, strict=True))
-        return like and (found.size == 0 or bool(found.min() >= low))
+        return like and (found.size == 0 or bool(found.min() >= low and found.max() <= high))
 
     return fits
 

@@ -183,10 +183,14 @@ class TestRun:
             trainer.train_for(updates=10, progress=False)
             path = trainer.save(tmp_path / "whole.dshq")
         saved = checkpoint.load(path)
-        broken = saved.state | {"train.gate.workers": saved.state["train.gate.workers"][:, :3]}
-        checkpoint.save(path, dataclasses.replace(saved, state=broken))
-        with pytest.raises(CheckpointError, match=r"train\.gate\.workers.*is not what a run saves"):
-            Trainer(path)
+        wrong = [("workers", saved.state["train.gate.workers"][:, :3])]
+        for name, last in (("workers", 399), ("protectors", 399), ("spawn_chunk", 399), ("spawn_type", 1)):
+            row = saved.state[f"train.gate.{name}"]
+            wrong += [(name, np.full_like(row, last + 1)), (name, np.full_like(row, -2))]
+        for name, row in wrong:
+            checkpoint.save(path, dataclasses.replace(saved, state=saved.state | {f"train.gate.{name}": row}))
+            with pytest.raises(CheckpointError, match=rf"train\.gate\.{name}.*is not what a run saves"):
+                Trainer(path)  # machine code would read outside of its table of distances
 
     def test_a_drill_with_more_units_is_refused(self):
         spec = compiled("territory").spec
