@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-COMMAND = "torchrun --nproc-per-node 2 -m dshq_widget.cli train ball --joint true"
+COMMAND = "torchrun --nproc-per-node 2 --no-python dshq train ball --joint true"
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def test_a_process_that_dies_is_a_sentence(tmp_path: Path):
 
 def test_without_torchrun_it_says_how_to_start(capsys):
     assert main.main(["train", "cartpole", "--joint", "true"]) == 1
-    assert "torchrun --nproc-per-node 2 -m dshq_widget.cli train" in capsys.readouterr().err
+    assert "torchrun --nproc-per-node 2 --no-python dshq train" in capsys.readouterr().err
 
 
 def test_torchrun_without_joint_would_train_twice(capsys, monkeypatch):

@@ -32,7 +32,7 @@ OPTIONS = {
     "pip": "--find-links --force-reinstall --index-url --no-index --proxy --quiet",
     "ray start": "--address --disable-usage-stats --head --include-dashboard --max-worker-port --min-worker-port "
     "--no-monitor --node-manager-port --num-cpus --object-manager-port --runtime-env-agent-port",
-    "torchrun": "--master-addr --master-port --nproc-per-node",
+    "torchrun": "--master-addr --master-port --no-python --nproc-per-node",
     "any option": "--flag-with-dashes --help --gate-KEY --spo-KEY --dreamer-KEY",
 }
 """Options of other programs, by whose they are."""
