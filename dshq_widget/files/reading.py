@@ -18,6 +18,12 @@ def content_of(path: str | os.PathLike[str], most: int) -> bytes:
     return found
 
 
+def begins_with(path: str | os.PathLike[str], beginning: bytes) -> bool:
+    """Whether a file begins so, of which nothing else is read. Raises OSError, also for what is no regular file."""
+    with os.fdopen(_regular(os.fspath(path), os.O_RDONLY), "rb") as file:
+        return file.read(len(beginning)) == beginning
+
+
 def no_link(path: str, flags: int) -> int:
     """`opener` of a file that is written in a folder which may be somebody else's: a link may lead out of it. Raises
     OSError for one, and for what is no regular file.

@@ -232,7 +232,7 @@ class Store:
     def _check_table(self, begun: bool) -> None:
         """Raises ValueError for a `runs.csv` that a sweep here would write over, though none here has written it."""
         table = self.directory / TABLE_NAME
-        if not table.exists() or (begun and table.is_file() and table.read_bytes().startswith(TABLE_BEGINS)):
+        if not table.exists() or (begun and table.is_file() and reading.begins_with(table, TABLE_BEGINS)):
             return
         raise ValueError(
             f"{str(table)!r} is no table of this sweep, which would write over it: give it another name, or choose "

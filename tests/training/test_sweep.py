@@ -161,6 +161,8 @@ def test_nor_does_one_drive_a_terminal_or_keep_anybody_waiting(trained, tmp_path
     path = tmp_path / "runs" / "0000-seed0.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "settings": {"activation": "\x1b[2J\nx"}, "value": 9}))
     assert sweep("bandit", {"activation": ["relu", "tanh"]}, **how).best.label == "activation= [2J x"
+    os.truncate(tmp_path / "runs.csv", 1 << 40)  # with holes, a terabyte takes some kilobytes
+    sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
     for content, said in (("[" * 100_000, "not valid JSON"), (None, "no regular file")):
         path.unlink()
         if content is None:
