@@ -1,5 +1,6 @@
 """Metrics as CSV and TensorBoard files: what was reported is what is read back."""
 
+import contextlib
 import csv
 import dataclasses
 import os
@@ -13,7 +14,7 @@ from dshq_widget.contract.game_spec import Term
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
 from dshq_widget.learning.telemetry import writers
 from dshq_widget.learning.telemetry.metrics_file import read_metrics
-from dshq_widget.learning.telemetry.writers import NO_EVENTS, Logs, columns, flat_name, full_name
+from dshq_widget.learning.telemetry.writers import NO_EVENTS, CsvFile, Logs, columns, flat_name, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.full_disk import Filling
@@ -117,6 +118,27 @@ def test_a_table_is_written_through_no_link_and_into_no_pipe(tmp_path, there):
     assert "cannot write metrics to files" in logs.write({"agent_steps": 1})
     logs.close()
     assert not outside.exists() or not outside.read_bytes()
+
+
+def test_a_table_of_holes_is_neither_searched_nor_held_nor_cut_off(tmp_path):
+    """A terabyte of them takes some kilobytes of a disk."""
+    with contextlib.closing(CsvFile(tmp_path / "metrics.csv", [])) as table:
+        table.add(1.0, {"agent_steps": 1})
+    size = (tmp_path / "metrics.csv").stat().st_size
+    os.truncate(tmp_path / "metrics.csv", 1 << 40)
+    with pytest.raises(ValueError, match="ends in a line of more than 1,048,576 bytes: choose another log_dir"):
+        CsvFile(tmp_path / "metrics.csv", [])
+    with pytest.raises(ValueError, match="line 2: wanted .* it has 1,048,576 letters or more"):
+        read_metrics(tmp_path)
+    assert (tmp_path / "metrics.csv").stat().st_size == 1 << 40 and size > 100
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(OSError, match="no regular file"):
+        read_metrics(tmp_path / "pipe.csv")
+    (tmp_path / "cells.csv").write_text("x" * 200_000 + "\n1\n")
+    with pytest.raises(ValueError, match="field larger than field limit"):
+        read_metrics(tmp_path / "cells.csv")
+    with pytest.raises(ValueError, match="different columns"):
+        CsvFile(tmp_path / "cells.csv", [])
 
 
 @pytest.mark.parametrize("left", [0, 7, 100_000])

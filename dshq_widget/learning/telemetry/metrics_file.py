@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
-from dshq_widget.learning.telemetry.writers import CSV_NAME, flat_name
+from dshq_widget.files import reading
+from dshq_widget.learning.telemetry.writers import CSV_NAME, LONGEST_LINE, flat_name
 
 
 def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:
@@ -20,15 +23,24 @@ def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:
     file = Path(os.path.expanduser(path))
     if file.is_dir():
         file = file / CSV_NAME
-    with file.open(newline="", encoding="utf-8") as table:
-        lines = csv.reader(table)
-        names = [flat_name(name) for name in next(lines, [])]
-        rows = []
-        for number, line in enumerate(lines, 2):
-            try:
+    with open(file, newline="", encoding="utf-8", opener=reading.regular) as table:
+        lines = csv.reader(_lines(table))
+        rows, number, names = [], 1, list[str]()
+        try:
+            names = [flat_name(name) for name in next(lines, [])]
+            for line in lines:
+                number += 1
                 rows.append({name: float(cell) for name, cell in zip(names, line, strict=True) if cell != ""})
-            except ValueError as error:
-                raise ValueError(
-                    f"{str(file)!r} line {number}: wanted {len(names)} numbers or empty cells: {error}"
-                ) from None
+        except (ValueError, csv.Error) as error:
+            raise ValueError(
+                f"{str(file)!r} line {number}: wanted {len(names)} numbers or empty cells: {error}"
+            ) from None
     return rows
+
+
+def _lines(table: TextIO) -> Iterator[str]:
+    """Its lines. Raises ValueError for one that is longer than any: a file of holes may have a line of a terabyte."""
+    while line := table.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"it has {LONGEST_LINE:,} letters or more")
+        yield line

@@ -18,8 +18,8 @@ from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, OWN_REWARD,
 from dshq_widget.files import reading
 
 CSV_NAME = "metrics.csv"
-LONGEST_HEADER, BLOCK = 1 << 20, 1 << 16
-"""Bytes of a table's first line, and of what is read of it at once."""
+LONGEST_LINE, BLOCK = 1 << 20, 1 << 16
+"""Bytes of a table's line, and of what is read of it at once."""
 TIME = "time"
 """The first column: Unix time in seconds."""
 AGAIN_SECONDS = 60.0
@@ -105,18 +105,32 @@ def _opened(path: Path, header: list[str]) -> tuple[io.FileIO, list[str], int]:
     the bytes at its end that are no whole line, which go once it is certain that the file is ours.
     """
     file = io.FileIO(path, "a+", opener=reading.no_link)
-    size, whole = _lengths(file)
+    try:
+        size, whole = _lengths(file)
+    except ValueError:
+        file.close()
+        raise
     file.seek(0)
-    first = file.readline(LONGEST_HEADER)
+    first = file.readline(LONGEST_LINE)
     if not whole and ",".join(header).encode().startswith(first.rstrip(b"\r")):
         return file, [], size
-    return file, next(csv.reader([first.decode("utf-8", "replace")]), []), size - whole
+    try:
+        found = next(csv.reader([first.decode("utf-8", "replace")]), [])
+    except csv.Error:  # a cell is longer than any name
+        found = [""]
+    return file, found, size - whole
 
 
 def _lengths(file: io.FileIO) -> tuple[int, int]:
-    """Bytes of a file, and of its whole lines; it is read from its end, since a long run's table is large."""
+    """Bytes of a file, and of its whole lines; it is read from its end, since a long run's table is large. Raises
+    ValueError for a last line that is longer than any: one of holes may be a terabyte.
+    """
     size = end = file.seek(0, os.SEEK_END)
     while end:
+        if size - end > LONGEST_LINE:
+            raise ValueError(
+                f"{str(file.name)!r} ends in a line of more than {LONGEST_LINE:,} bytes: choose another log_dir"
+            )
         begin = max(end - BLOCK, 0)
         file.seek(begin)
         if (found := (file.read(end - begin) or b"").rfind(b"\n")) >= 0:
