@@ -29,6 +29,8 @@ STUDENT_95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2
 CURVE_POINTS = 200
 NAME = r"[\w.]{1,100}"
 """Of a setting or a metric."""
+FORMULA = re.compile(r"[=+@\t\r-]")
+"""How a cell of the table would begin that a spreadsheet computes; no sentence or setting of a sweep does."""
 MOST_BYTES = 64 << 20
 """Of a file of a sweep: more than a curve of days has."""
 
@@ -73,12 +75,14 @@ class SweepRun:
         """Whether everything is of the type that a sweep writes: it comes from a file."""
         names = [*self.settings, *self.metrics, *self.curve]
         plain = all(isinstance(value, (bool, int, float, str, list)) for value in self.settings.values())
+        texts = [self.error, *(value for value in self.settings.values() if isinstance(value, str))]
         numbers = [self.setting, self.seed, *self.metrics.values(), *itertools.chain(*self.curve.values())]
         numbers += [] if self.value is None else [self.value]
         return (
             type(self.setting) is type(self.seed) is int
             and isinstance(self.error, str)
             and plain
+            and not any(map(FORMULA.match, texts))
             and all(re.fullmatch(NAME, name) for name in names)
             and all(isinstance(one, float) or (isinstance(one, int) and abs(one) <= MOST_WHOLE) for one in numbers)
             and len({*map(len, self.curve.values())}) <= 1
