@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.algorithms.dreamer.evaluator import EPISODES, Played, by_policy, matches, play
-from dshq_widget.algorithms.dreamer.learner import take_over
+from dshq_widget.algorithms.dreamer.learner import ACTING, WEIGHTS, take_over
+from dshq_widget.algorithms.dreamer.model import agent
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
+from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract import sections
 from dshq_widget.drill.compiled import CompiledDrill
@@ -16,20 +18,41 @@ from dshq_widget.learning import seeds
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.policy.evaluate import summary
 
+NO_MODEL = "the file has no world model, only a stand-in for it: save it again with Trainer.save"
+MOST_UNTRAINED = 8_000_000
+"""Weights of a world model that is drawn for a file without any (assumed): the largest sizes take a gigabyte."""
+
 
 def dreamer_of(saved: Checkpoint, n_actions: int) -> Dreamer:
     """The Dreamer in a file. An untrained one without any weights is as its seed has it.
     Raises CheckpointError for a file without a world model, or of another size.
     """
     settings = sections.read(DreamerSettings, "dreamer", saved.algorithm_settings)
+    _check_size(saved, settings.size, n_actions)
     dreamer = Dreamer(settings, n_actions, saved.seed)
     try:
-        found = take_over(dreamer, saved.state)
-    except (ValueError, KeyError) as error:
-        raise CheckpointError(str(error)) from error
-    if not found and saved.version:
-        raise CheckpointError("the file has no world model, only a stand-in for it: save it again with Trainer.save")
+        take_over(dreamer, saved.state)
+    except (ValueError, KeyError, RuntimeError, TypeError) as error:  # torch's words for other shapes and types
+        raise CheckpointError(f"the file's world model cannot be used: {error}") from error
     return dreamer
+
+
+def _check_size(saved: Checkpoint, size: str, n_actions: int) -> None:
+    """Raises CheckpointError for a file without the weights of the size that it names, before a model of that size is
+    made: a few kilobytes may name the largest.
+    """
+    names = [ACTING] if ACTING in saved.state else [f"{WEIGHTS}{part}.weights" for part in agent.ACTING]
+    given, wanted = (
+        sum(saved.state[name].size for name in names if name in saved.state),
+        acting_floats(SIZES[size], n_actions),
+    )
+    if not given and (saved.version or wanted > MOST_UNTRAINED):
+        raise CheckpointError(NO_MODEL)
+    if given and given != wanted:
+        raise CheckpointError(
+            f"the file's world model and actor have {given:,} weights, and those of size {size!r} for {n_actions} "
+            f"actions have {wanted:,}: choose the file's size and drill"
+        )
 
 
 def evaluate_saved(

@@ -1,11 +1,13 @@
 """The match that the page shows, played by the policy in a process; and what the world model dreams of it."""
 
 import base64
+import dataclasses
 
 import numpy as np
 import pytest
 import torch
 
+from dshq_widget.algorithms.dreamer import saved as saved_policy
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
@@ -237,6 +239,21 @@ class TestFiles:
     def test_another_size_is_a_sentence(self, file):
         with pytest.raises(CheckpointError, match="choose the file's size and drill"):
             show_of(compiled("approach"), {"resume": str(file)})
+
+    def test_no_model_is_made_before_it_is_known_to_be_the_files(self, file, monkeypatch):
+        """A file of four kilobytes that names the largest size took a gigabyte; and so did one without any weights."""
+        monkeypatch.setattr(saved_policy, "Dreamer", lambda *_: pytest.fail("it was made"))
+        saved = checkpoint.load(file)
+        large = {"algorithm_settings": {**saved.algorithm_settings, "size": "12m"}}
+        few = {"state": {"train.dreamer.agent.model.weights": np.zeros(1, np.float32)}}
+        for small, said in (
+            (large, "choose the file's size and drill"),
+            ({**large, **few}, "have 1 weights, and those of size '12m' for .* actions have 3"),
+            ({**large, "state": {}, "version": 0}, "has no world model"),
+            ({"state": {}}, "has no world model"),
+        ):
+            with pytest.raises(CheckpointError, match=said):
+                saved_policy.dreamer_of(dataclasses.replace(saved, **small), 2)
 
     @pytest.mark.slow
     def test_what_a_page_saves_plays_and_learns_on(self, file, tmp_path):
