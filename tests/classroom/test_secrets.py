@@ -59,6 +59,18 @@ def test_the_database_is_its_owners_alone_and_has_a_schema(tmp_path):
         Store(f"sqlite:///{path}")
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has other rights")
+def test_a_database_that_everybody_may_write_is_not_served(tmp_path):
+    """In a folder of several users a neighbour may have made it, with an instructor of theirs in it."""
+    path = tmp_path / "league.db"
+    Store(f"sqlite:///{path}").close_connections()
+    path.chmod(0o666)
+    with pytest.raises(LeagueError, match="every user of this machine may write into it"):
+        Store(f"sqlite:///{path}")
+    path.chmod(0o660)
+    Store(f"sqlite:///{path}").close_connections()
+
+
 def test_a_database_is_named_by_its_path(tmp_path, monkeypatch):
     """SQLite takes addresses, too, and would have made a file that everybody can read."""
     monkeypatch.chdir(tmp_path)

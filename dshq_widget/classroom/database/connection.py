@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 import sqlalchemy as sql
@@ -61,10 +62,19 @@ def _is_missing(url: sql.URL) -> bool:
 
 def _create_private(url: sql.URL) -> None:
     """Create SQLite's file for this user alone: it holds the key of cookies and the secrets of open rounds. Raises
-    OSError.
+    OSError, and LeagueError for one that everybody may write: a neighbour may have put it there.
     """
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-        os.close(os.open(url.database, os.O_CREAT | os.O_RDWR, 0o600))
+        opened = os.open(url.database, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            mode = os.fstat(opened).st_mode
+        finally:
+            os.close(opened)
+        if hasattr(os, "getuid") and mode & stat.S_IWOTH:
+            raise LeagueError(
+                "every user of this machine may write into it, and so become an instructor: `chmod o-rwx` it if it is "
+                "yours, or choose another place"
+            )
 
 
 def _shown(url: str) -> str:
