@@ -52,6 +52,14 @@ steps = list(Autograde.autograde_preprocessors.default())
 at = steps.index(Execute)
 steps[at : at + 1] = [ExecuteWithoutSecrets, Afresh]
 c.Autograde.autograde_preprocessors = steps
+
+# A student's notebook is shown without its scripts: feedback and formgrader are pages of your own server.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    "markdown2html": "dshq_widget.lessons.feedback.markdown",
+    "clean_html": "dshq_widget.lessons.feedback.clean",
+}
+c.HTMLExporter.preprocessors = ["dshq_widget.lessons.feedback.WithoutMetadata"]
 """
 
 

@@ -5,3 +5,11 @@ from typing import Any
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # nbgrader defines it
 c.CourseDirectory.course_id = "dshq"
 c.Exchange.root = "/srv/nbgrader/exchange"
+
+# A student's notebook is shown without its scripts: feedback and formgrader are pages of your own server.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    "markdown2html": "dshq_widget.lessons.feedback.markdown",
+    "clean_html": "dshq_widget.lessons.feedback.clean",
+}
+c.HTMLExporter.preprocessors = ["dshq_widget.lessons.feedback.WithoutMetadata"]

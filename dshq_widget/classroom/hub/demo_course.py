@@ -16,6 +16,14 @@ c.Exchange.root = {exchange!r}
 if "JUPYTERHUB_USER" in os.environ:  # all servers belong to one system user, so nbgrader cannot see who submits
     c.CourseDirectory.student_id = os.environ["JUPYTERHUB_USER"]
 c.ExchangeCollect.check_owner = False  # for the same reason
+
+# A student's notebook is shown without its scripts: feedback and formgrader are pages of your own server.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {{
+    "markdown2html": "dshq_widget.lessons.feedback.markdown",
+    "clean_html": "dshq_widget.lessons.feedback.clean",
+}}
+c.HTMLExporter.preprocessors = ["dshq_widget.lessons.feedback.WithoutMetadata"]
 '''
 
 
