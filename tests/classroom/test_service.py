@@ -19,7 +19,7 @@ from dshq_widget.classroom import rounds
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.service import round_html, server
 from dshq_widget.classroom.service.server import application
-from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES
+from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES, UPLOADS_PER_MINUTE
 from dshq_widget.classroom.store import FINISHED, OPEN, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
 from dshq_widget.cli import main
@@ -446,6 +446,13 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
     assert send(service, token, policy_bytes(0))[0] == 200
     assert head(mine, "Content-Length: 5000") == 429
     assert send(service, store.issue_token("bob"), policy_bytes(1))[0] == 200
+
+
+def test_who_sends_too_often_hears_when_to_come_again(service: Service, store: Store):
+    mine = {"Authorization": f"token {store.issue_token('ada')}"}
+    for _ in range(UPLOADS_PER_MINUTE + 1):
+        status, headers, _ = Person(service.port).ask("POST", "/submit", b"none", **mine)
+    assert status == 429 and 1 <= int(headers["Retry-After"]) <= 60
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ that do not know the word do without.
 """
 
 
+class TooOften(web.HTTPError):
+    """Refused for now: in so many seconds it may be asked for again."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(429, reason=reason)
+        self.seconds = math.ceil(seconds)
+
+
 @dataclasses.dataclass(frozen=True)
 class Standing:
     """A round's table, and what it was made of, all of one moment."""
@@ -144,7 +152,7 @@ class Page(web.RequestHandler):
         """Also who is refused waits, or asking again and again would take as many turns."""
         await asyncio.sleep(min(wait, TURN_SECONDS))
         if wait > TURN_SECONDS:
-            raise web.HTTPError(429, reason=f"You have asked for too many pages: try again in {math.ceil(wait)} s")
+            raise TooOften(f"You have asked for too many pages: try again in {math.ceil(wait)} s", wait)
 
     @property
     def by_token(self) -> bool:
@@ -191,6 +199,8 @@ class Page(web.RequestHandler):
         if isinstance(error, LeagueError | CheckpointError):
             self.set_status(error.status if isinstance(error, LeagueError) else 422)
             text = str(error)
+        if isinstance(error, TooOften):  # tornado forgets what a handler has set before
+            self.set_header("Retry-After", str(error.seconds))
         if isinstance(error, Unavailable):
             self.set_header("Retry-After", str(RETRY_SECONDS))
             self.current_user, text = None, UNAVAILABLE  # who it is stands in the database, too

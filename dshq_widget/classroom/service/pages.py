@@ -16,8 +16,8 @@ from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.service.page import COOKIE_DAYS, STRICT, Page
-from dshq_widget.classroom.service.upload_checks import MAX_UPLOAD_BYTES, admit
+from dshq_widget.classroom.service.page import COOKIE_DAYS, STRICT, Page, TooOften
+from dshq_widget.classroom.service.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, admit
 from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, commitment
 from dshq_widget.policy.checkpoint import CheckpointError
 
@@ -85,11 +85,10 @@ class Submit(Home):
         if user is None:
             raise web.HTTPError(401, reason="Log in first, or send the header 'Authorization: token TOKEN'")
         if busy := self.settings["in_flight"].busy(user.name):
-            raise web.HTTPError(429, reason=busy)
+            raise TooOften(busy, BODY_SECONDS)
         wait = self.settings["limiter"].wait(user.name)
         if wait > 0:
-            self.set_header("Retry-After", str(math.ceil(wait)))
-            raise web.HTTPError(429, reason=f"Too many uploads in one minute: try again in {math.ceil(wait)} s")
+            raise TooOften(f"Too many uploads in one minute: try again in {math.ceil(wait)} s", wait)
         length = self.request.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()) or len(length) > LONGEST_LENGTH:
             raise web.HTTPError(411, reason="The Content-Length header is missing, or no number of bytes")
@@ -103,7 +102,7 @@ class Submit(Home):
             )
         refusal = self.settings["in_flight"].refusal(user.name, int(length))
         if refusal:
-            raise web.HTTPError(429, reason=refusal)
+            raise TooOften(refusal, BODY_SECONDS)
         self.receiving = user.name
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
 
