@@ -161,7 +161,7 @@ def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
         raise GradesError(f"{path}: cannot read it: {error.strerror or error}") from error
     first = text.partition("\n")[0]
     separator = ";" if first.count(";") > first.count(",") else ","
-    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    rows = _read(path, text, separator)
     titles = [title.strip().casefold() for title in next(rows, [])]
     missing = [title for title in wanted if title not in titles]
     if missing:
@@ -178,6 +178,15 @@ def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
                 f"{separator!r} in it needs quotes around it"
             )
         yield number, {title: cell.strip() for title, cell in zip(titles, row, strict=True)}
+
+
+def _read(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+    """The rows of a CSV file. Raises GradesError for a cell of more letters than are read, 131,072: Python's limit."""
+    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise GradesError(f"{path}, line {rows.line_num}: it cannot be read ({error})") from error
 
 
 def _number(path: Path, row: int, column: str, text: str) -> float:

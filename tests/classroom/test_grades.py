@@ -127,3 +127,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture):
     roster.write_text("id,name\n")
     assert main(arguments) == 2
     assert "row 1: wanted the columns id, name, email" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["title", "cell"])
+def test_a_cell_of_more_letters_than_are_read_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], where):
+    long = "x" * 200_000
+    wrong = ROSTER.replace("seat", long) if where == "title" else ROSTER.replace("=Cleo", long)
+    roster, scores = files(tmp_path, roster=wrong)
+    assert main(["grades", str(scores), "--roster", str(roster), "--out", str(tmp_path / "out.csv")]) == 2
+    said = capsys.readouterr().err
+    assert f"roster.csv, line {1 if where == 'title' else 4}: it cannot be read (field larger" in said
+    assert len(said) < 1000

@@ -210,7 +210,9 @@ def test_a_line_that_a_killed_learner_began_is_taken_away(tmp_path):
     assert [row["agent_steps"] for row in read_metrics(tmp_path)] == [1, 2]
 
 
-@pytest.mark.parametrize("content", [b"day,weight\r\nMon,71\r\nTue,72", b"one line of notes", b"\xff\0"])
+@pytest.mark.parametrize(
+    "content", [b"day,weight\r\nMon,71\r\nTue,72", b"one line of notes", b"\xff\0", b"x" * 200_000 + b"\n"]
+)
 def test_a_file_of_somebody_else_keeps_every_byte(tmp_path, content):
     path = tmp_path / "metrics.csv"
     path.write_bytes(content)
@@ -265,7 +267,13 @@ def test_the_reader_takes_both_spellings_and_gives_flat_names(tmp_path):
     assert [row["return_mean"] for row in rows] == [0, 0.5, 1] and rows[2]["agent_steps"] == 200
     (tmp_path / "flat.csv").write_text("time,return_mean,ACTOR/agent_steps,mine/other\n1,,2,3\n")
     assert read_metrics(tmp_path / "flat.csv") == [{"time": 1, "agent_steps": 2, "mine/other": 3}]
-    for text, words in [("time,elo\n1,x\n", "line 2: wanted 2 numbers"), ("time,elo\n1,2\n1\n", "line 3: wanted 2")]:
+    long = "1" * 200_000  # Python reads no cell of more than 131,072 letters
+    for text, words in [
+        ("time,elo\n1,x\n", "line 2: wanted 2 numbers"),
+        ("time,elo\n1,2\n1\n", "line 3: wanted 2"),
+        (f"time,elo\n1,{long}\n", "line 2: wanted 2 numbers"),
+        (f"time,{long}\n", "line 1: wanted 0 numbers"),
+    ]:
         (tmp_path / "wrong.csv").write_text(text)
         with pytest.raises(ValueError, match=words):
             read_metrics(tmp_path / "wrong.csv")
