@@ -27,9 +27,10 @@ from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.reach import FILE, reached
 from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
+from dshq_widget.runtime.budget import memory_available
 from dshq_widget.runtime.variables import without_secrets
 from dshq_widget.system import processes
-from dshq_widget.system.limits import limit_files
+from dshq_widget.system.limits import limit_files, limit_memory, processors
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -40,6 +41,8 @@ KEPT = ("DSHQ_LESSON_SECONDS", "DSHQ_RUNS_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
 """Variables that such a process gets beside those that every program needs: no secrets."""
 LARGEST_FILE = 1 << 28
 """Bytes that the process may write into one file: a policy's, at most. What it prints goes into one, too."""
+LEAST_MEMORY, LEAST_EACH = 2 << 30, 64 << 20
+"""Bytes that it may have in any case, ten times a lesson's; and for each processor, whose threads take that."""
 LAST_PRINTED, LONGEST_LACK, LONGEST_RESULT = 300, 2000, 1 << 20
 """Bytes that are read of it; letters of what is said of one answer, whose error may say anything; bytes of all that."""
 
@@ -83,6 +86,11 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
 def environment() -> dict[str, str]:
     """The variables of a process that runs what students have written."""
     return without_secrets(os.environ) | {name: os.environ[name] for name in KEPT if name in os.environ}
+
+
+def most_memory() -> int:
+    """Bytes that a process may have that runs what students have written: half of what is free."""
+    return max(LEAST_MEMORY + LEAST_EACH * len(processors()), int(memory_available() / 2))
 
 
 def _unread(answer: str, lesson_cells: list[str]) -> str:
@@ -179,6 +187,7 @@ def main() -> None:
     processes.die_with(os.getppid(), 1)
     asking, output = os.dup(0), os.dup(1)
     limit_files(LARGEST_FILE)
+    limit_memory(most_memory())
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)  # what cells print is not the result

@@ -57,3 +57,12 @@ def limit_files(nbytes: int) -> None:
     """Let this process, and what it starts from then on, write no file of more bytes. Not on Windows."""
     if not PORTABLE:
         resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))
+
+
+def limit_memory(nbytes: int, pid: int = 0) -> None:
+    """Let a process (0: this one), and each that it starts from then on, have no more bytes for itself. Linux alone."""
+    if sys.platform == "linux":
+        process = psutil.Process(pid or None)
+        hard = process.rlimit(psutil.RLIMIT_DATA)[1]
+        most = nbytes if hard == psutil.RLIM_INFINITY else min(nbytes, hard)
+        process.rlimit(psutil.RLIMIT_DATA, (most, most))

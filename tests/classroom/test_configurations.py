@@ -311,6 +311,31 @@ def test_a_submission_that_is_graded_runs_without_the_instructors_tokens(tmp_pat
     assert [output.data["text/plain"] for output in made.cells[0].outputs] == ["['DSHQ_LESSON_SECONDS']"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system limits a process's memory")
+def test_a_submission_that_is_graded_fills_no_memory(tmp_path: Path, monkeypatch):
+    """One line that prints without end took 16 GB within 40 s, of the kernel and of nbgrader, which keeps all of it."""
+    pytest.importorskip("nbgrader.preprocessors", reason="pip install 'dshq-widget[instructor]'")
+    from nbclient.exceptions import DeadKernelError
+
+    from dshq_widget.lessons import executing
+
+    monkeypatch.setattr(executing, "most_memory", lambda: 1 << 29)
+    (tmp_path / "nbgrader_config.py").write_text(assignments.CONFIGURATION)
+    course = run(tmp_path / "nbgrader_config.py")
+
+    def ran(source: str) -> Any:
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+        made, _ = executing.ExecuteWithoutSecrets(parent=None, config=course)(notebook, {})
+        return made.cells[0].outputs[0]
+
+    assert ran("len(bytearray(1 << 28))").data["text/plain"] == str(1 << 28)
+    assert ran("len(bytearray(1 << 30))").ename == "MemoryError"
+    monkeypatch.setattr(executing, "MOST_SHOWN", 1 << 20)
+    assert ran("print('x' * 1000)").text == "x" * 1000 + "\n"
+    with pytest.raises(DeadKernelError):
+        ran("import time\nwhile True:\n    print('x' * 10_000)\n    time.sleep(0.001)")
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_lessons_are_for_reading_whenever_they_are_pulled(tmp_path: Path):
     """Cloned once, then merged again and again: that is what nbgitpuller does."""

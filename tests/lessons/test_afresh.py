@@ -250,6 +250,15 @@ def test_what_a_process_prints_fills_neither_memory_nor_disk(monkeypatch: pytest
     assert len(lack) < 400
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system limits a process's memory")
+def test_an_answer_fills_no_memory(monkeypatch: pytest.MonkeyPatch):
+    """It filled the grader's: nobody else was graded then."""
+    most = afresh.most_memory()
+    assert most > afresh.LEAST_MEMORY
+    (lack,) = afresh.missing(LESSON.name, [f"x = bytearray({most})"])
+    assert lack.startswith("the answer ended with MemoryError")
+
+
 FRAMES = """
 import re, traceback
 seen = str([(frame.f_locals, frame.f_globals) for frame, _ in traceback.walk_stack(None)])
