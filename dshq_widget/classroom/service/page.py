@@ -128,7 +128,7 @@ class Page(web.RequestHandler):
     def get_current_user(self) -> User | None:
         token = self.bearer()
         if token is None:
-            cookie = self.get_signed_cookie(self.cookie, max_age_days=COOKIE_DAYS)
+            cookie = self.get_signed_cookie(self.cookie, max_age_days=COOKIE_DAYS, min_version=2)
             token = cookie.decode() if cookie else ""
         return self.store.whose(token)
 
@@ -220,12 +220,10 @@ class Page(web.RequestHandler):
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Wrong input gets an answer and is not logged, and what fails at every request is logged once."""
         new = self.settings["logged"].new
-        if isinstance(value, web.HTTPError):
-            super().log_exception(typ, value, tb)
-        elif isinstance(value, Unavailable):
+        if isinstance(value, Unavailable):
             if new(str(value)):
                 log.error("%s", value)
-        elif isinstance(value, LeagueError | CheckpointError):
+        elif isinstance(value, web.HTTPError | LeagueError | CheckpointError):
             pass
         elif new(f"{type(self).__name__} {typ.__name__} {value}"):
             super().log_exception(typ, value, tb)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from dshq_widget.classroom.service import pages
 from dshq_widget.classroom.service.answers import Answers, Turns
 from dshq_widget.classroom.service.page import Page
 from dshq_widget.classroom.service.recent import Recent
+from dshq_widget.classroom.service.short_log import ShortLog, failures
 from dshq_widget.classroom.service.upload_checks import (
     BODY_SECONDS,
     MAX_UPLOAD_BYTES,
@@ -75,6 +77,7 @@ def application(
     return web.Application(
         routes,
         default_handler_class=missing,
+        log_function=failures,
         template_path=str(pages.HERE / "templates"),
         cookie_secret=store.cookie_secret(),
         login_url=f"{prefix}login",
@@ -115,6 +118,7 @@ def serve(url: str, port: int, address: str, instructors: str, public_url: str =
 
 
 async def _serve(url: str, port: int, address: str, instructors: str, public_url: str, say: Any) -> None:
+    logging.getLogger().addHandler(ShortLog())
     prefix, with_hub = os.environ.get(HUB_VARIABLE, "/"), HUB_VARIABLE in os.environ
     if with_hub and os.environ.get("JUPYTERHUB_SERVICE_URL"):
         place = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
