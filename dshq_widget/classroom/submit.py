@@ -6,6 +6,8 @@ import dataclasses
 import http.client
 import json
 import os
+import queue
+import threading
 import urllib.error
 import urllib.request
 from typing import Any
@@ -17,6 +19,8 @@ from dshq_widget.policy import checkpoint
 
 SECONDS = 60.0
 MOST_BYTES = 1 << 16
+"""Of an answer."""
+FIELDS = {"submission": int, "round": int, "title": str, "digest": str}
 """Of an answer."""
 
 
@@ -44,11 +48,10 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     headers |= {"Content-Type": "application/octet-stream"}
     request = urllib.request.Request(f"{to.rstrip('/')}/submit", content, headers, method="POST")
     try:
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=SECONDS) as answer:
-            found = json.loads(answer.read(MOST_BYTES))
-        if not isinstance(found, dict) or not {"submission", "round", "title", "digest"} <= set(found):
+        found = json.loads(_answer(request))
+        if not isinstance(found, dict) or any(type(found.get(key)) is not kind for key, kind in FIELDS.items()):
             raise ValueError("the answer is not one of a league")
-        return {key: printable(value) if isinstance(value, str) else value for key, value in found.items()}
+        return {key: printable(found[key]) if kind is str else found[key] for key, kind in FIELDS.items()}
     except urllib.error.HTTPError as error:
         with error:  # the rest of it is not read
             raise LeagueError(f"the league rejected it: {_reason(error)}") from error
@@ -56,6 +59,29 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
         reason = getattr(error, "reason", error)
         said = printable(getattr(reason, "strerror", None) or reason)
         raise LeagueError(f"no answer from {to!r}: {said}") from error
+
+
+def _answer(request: urllib.request.Request) -> bytes:
+    """What is answered within `SECONDS`. Raises what urllib does, and OSError. A thread waits for it: a time-out of
+    sockets begins again with each byte.
+    """
+    came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            with urllib.request.build_opener(_NoRedirects).open(request, timeout=SECONDS) as answer:
+                came.put(answer.read(MOST_BYTES))
+        except Exception as error:
+            came.put(error)
+
+    threading.Thread(target=ask, name="dshq-asks-league", daemon=True).start()
+    try:
+        found = came.get(timeout=SECONDS)
+    except queue.Empty:
+        raise OSError(f"it was not whole after {SECONDS:g} s") from None
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

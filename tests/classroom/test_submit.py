@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from dshq_widget.classroom import submit
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.submit import send
 from tests.harness.class_league import policy
@@ -46,3 +49,36 @@ def said_by(to: str, status: int):
     with pytest.raises(LeagueError) as refused:
         send(policy(0), to, "t")
     return refused.value
+
+
+@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_an_answer_that_drips_has_an_end(before, monkeypatch):
+    """A byte a second kept `w.submit()` and *Send* waiting for good."""
+    monkeypatch.setattr(submit, "SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(ConnectionError):
+                connection.sendall(before)
+                while not over.wait(0.1):
+                    connection.sendall(b"x")
+
+        over, thread = threading.Event(), threading.Thread(target=drip)
+        thread.start()
+        begun = time.monotonic()
+        with pytest.raises(LeagueError, match="no answer from .*: (it was not whole after 0.5 s|timed out)"):
+            send(policy(0), f"http://127.0.0.1:{server.getsockname()[1]}", "t")
+        assert time.monotonic() - begun < 5
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("wrong", [{"digest": 5}, {"title": ["x"]}, {"round": "1"}, {"submission": True}])
+def test_an_answer_of_other_types_is_none_of_a_league(wrong, monkeypatch):
+    found = {"submission": 1, "round": 1, "title": "x", "digest": "d", "version": 9, **wrong}
+    monkeypatch.setattr(submit, "_answer", lambda request: json.dumps(found).encode())
+    with pytest.raises(LeagueError, match="the answer is not one of a league"):
+        send(policy(0), "http://127.0.0.1:9", "t")
+    found |= {"submission": 1, "round": 1, "title": "x", "digest": "d"}
+    assert send(policy(0), "http://127.0.0.1:9", "t") == {"submission": 1, "round": 1, "title": "x", "digest": "d"}
