@@ -364,7 +364,8 @@ def test_forms_of_strangers_fill_no_memory(store, monkeypatch):
             assert asked_to_send(service, "/teach/students", 1000, **headers).startswith(b"HTTP/1.1 403")
 
 
-def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(store, monkeypatch):
+@pytest.mark.parametrize(("method", "path", "good"), [("GET", "/", 200), ("POST", "/student", 422)])
+def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(store, monkeypatch, method, path, good):
     """One thread makes all pages: a script with 400 connections had everybody wait for twenty seconds."""
     monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.05)
     monkeypatch.setattr(answers, "PAGES_AT_ONCE", 3.0)
@@ -372,11 +373,11 @@ def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(
     monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
     ada, ben = ({"Authorization": f"token {token}"} for token in store.issue_tokens(["ada", "ben"]).values())
     with Service(store) as service, ThreadPoolExecutor(8) as many:
-        asked = [many.submit(Person(service.port).ask, "GET", "/", **ada) for _ in range(8)]
+        asked = [many.submit(Person(service.port).ask, method, path, **ada) for _ in range(8)]
         begun = time.monotonic()
         assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
         found = [each.result() for each in asked]
-    assert sorted(status for status, _, _ in found) == [200] * 3 + [429] * 5
+    assert sorted(status for status, _, _ in found) == [good] * 3 + [429] * 5
     assert time.monotonic() - begun > 2.5, "who is refused waits, too"
 
 

@@ -143,7 +143,7 @@ class Page(web.RequestHandler):
         if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        if self.request.method != "GET" or self.current_user is None:
+        if self.current_user is None:
             return None
         wait = self.settings["turns"].wait(self.current_user.name)
         return self._turn(wait) if wait else None
