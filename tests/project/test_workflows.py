@@ -8,7 +8,7 @@ import yaml
 
 WORKFLOWS = sorted((Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
 PINNED = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40}")
-MAY_WRITE = {("site", "publish"): {"pages", "id-token"}, ("release", "wheels"): {"contents"}}
+MAY_WRITE = {("site", "publish"): {"pages", "id-token"}, ("release", "publish"): {"contents"}}
 """What a job may change, by the names of its workflow and of itself."""
 
 
@@ -47,3 +47,15 @@ def test_verbs_of_make_are_there(workflow: str, name: str, job: dict):
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     asked = re.findall(r"^make (\S+)", "\n".join(step.get("run", "") for step in job["steps"]), re.MULTILINE)
     assert [verb for verb in asked if not re.search(rf"^{verb}:", makefile, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize(("workflow", "name", "job"), jobs())
+def test_who_may_write_builds_nothing_and_what_is_published_comes_from_no_cache(workflow: str, name: str, job: dict):
+    """npm and pip run other people's code, and what one workflow keeps another one gets."""
+    steps = job["steps"]
+    if (workflow, name) in MAY_WRITE:
+        assert not any("checkout" in step.get("uses", "") or "setup-" in step.get("uses", "") for step in steps)
+        assert not any(re.search(r"\b(make|npm|npx|pip|python)\b", step.get("run", "")) for step in steps)
+    if workflow != "checks":
+        assert not any({"cache", "cache-dependency-path"} & step.get("with", {}).keys() for step in steps)
+    assert "${{ github." not in "".join(step.get("run", "") for step in steps), "a title would be a command"
