@@ -25,7 +25,9 @@ class Afresh(Preprocessor):
     """nbconvert's own are not, until somebody asks for them."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """The notebook with the outputs of such checks changed, and the resources as they were."""
+        """The notebook with the outputs of such checks changed, and without saved widgets; the resources as they
+        were.
+        """
         cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells]
         answers = _answers(nb)
         # nbgrader restores the cells of checks, not those of answers: a student may have taken these, or their marks
@@ -39,6 +41,7 @@ class Afresh(Preprocessor):
                 if lack:  # alone: nbgrader takes the points from a number that stands before an error
                     text = f"checked again in a process of its own: {lack}"
                     cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
+        nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
 
 

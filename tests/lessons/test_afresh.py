@@ -328,6 +328,7 @@ def _runs(process: psutil.Process) -> bool:
 
 def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monkeypatch: pytest.MonkeyPatch):
     made = assignments.assignment(Material.of(LESSON))
+    made.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
     asked: list[tuple[str, list[str]]] = []
 
     def lacking(name: str, sources: list[str]) -> list[str]:
@@ -337,6 +338,7 @@ def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monk
     monkeypatch.setattr("dshq_widget.lessons.grading.missing", lacking)
     graded, _ = Afresh()(made, {})
     nbformat.validate(graded)
+    assert "widgets" not in graded.metadata, "JupyterLab runs what they have saved"
     first, *others = [cell for cell in graded.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert [output.output_type for output in first.outputs] == ["error"] and "the sum" in first.outputs[0].evalue
     assert len(others) == 3 and not any(cell.outputs for cell in others)
