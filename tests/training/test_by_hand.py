@@ -15,6 +15,7 @@ from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training import keeping
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
+from dshq_widget.training.run import state
 from dshq_widget.training.status import TrainingStatus
 from tests.harness.processes.faults import until
 from tests.harness.processes.stand import KILLED, Standing
@@ -109,6 +110,42 @@ def test_what_waits_for_the_next_start_waits_when_a_learner_is_replaced(trainer)
     assert (third.config.hidden_sizes, third.config.num_envs) == ((16,), 128)
     assert third.drill is trainer.drill is not first.drill
     assert trainer.version == 0 and [path.name for path in trainer.kept] == ["version-5.dshq"]
+
+
+def learned(trainer, version, size):
+    """A run of another network that learned up to that version, and was stopped."""
+    trainer.start(hidden_sizes=(size,))
+    stand = trainer.stands[-1]
+    stand.trains(updates=version)
+    stand.publishes(trainer, version)
+    trainer.stop(seconds=0)
+    stand.ends(KILLED)
+
+
+def test_networks_that_learned_as_long_are_kept_beside_each_other(trainer):
+    """The second one was written over the first one."""
+    for size in (8, 16, 24, 32):
+        learned(trainer, 5, size)
+    assert [path.name for path in trainer.kept] == ["version-5.dshq", "version-5-2.dshq", "version-5-3.dshq"]
+    assert [checkpoint.load(path).config["hidden_sizes"] for path in trainer.kept] == [[8], [16], [24]]
+
+
+def test_networks_without_end_do_not_fill_the_disk(trainer, monkeypatch):
+    monkeypatch.setattr(state, "MOST_KEPT", 2)
+    for size in (8, 16, 24):
+        learned(trainer, 5, size)
+    trainer.start(hidden_sizes=(32,))
+    assert trainer.status == "error" and "2 versions of others" in trainer.error and "remove some" in trainer.error
+    assert trainer.version == 5 and len(trainer.kept) == 2, "nothing is lost"
+    trainer.start(hidden_sizes=(24,))
+    assert trainer.status == "starting" and trainer.version == 5
+    trainer.stop(seconds=0)
+    trainer.stands[-1].ends(KILLED)
+    trainer.kept[0].unlink()
+    learned(trainer, 5, 32)
+    monkeypatch.setattr(state, "MOST_KEPT_BYTES", 1)
+    trainer.start(hidden_sizes=(40,))
+    assert trainer.status == "error" and str(trainer.kept[1].parent) in trainer.error
 
 
 @pytest.mark.parametrize("autosave", [3, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -167,6 +168,12 @@ class RunFiles:
         except checkpoint.CheckpointError:
             return None
         return saved if saved and (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
+
+    def free_name(self, stem: str) -> str:
+        """A name for a file beside the autosave that nothing there has: two networks may have learned as long."""
+        folder = self.autosave().parent
+        names = (f"{stem}{f'-{k}' if k > 1 else ''}.dshq" for k in itertools.count(1))
+        return next(name for name in names if not os.path.lexists(folder / name))
 
     def set_aside(
         self, name: str, newest: PolicyVersion, published: Callable[[], checkpoint.Checkpoint]

@@ -23,6 +23,9 @@ from dshq_widget.training.run.files import REPLACED_NAME, RunFiles
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 
+MOST_KEPT, MOST_KEPT_BYTES = 100, 1 << 30
+"""Files of what was learned before a new network began, and their bytes: a page begins networks without end."""
+
 log = logging.getLogger("dshq_widget")
 
 
@@ -68,7 +71,9 @@ class RunState:
         or CheckpointError, and changes nothing, if it cannot be written.
         """
         newest = self._latest.newest()
-        kept = self._set_aside(f"version-{newest.version}.dshq") if newest.trained else None
+        if newest.trained:
+            self._check_kept()
+        kept = self._set_aside(self._files.free_name(f"version-{newest.version}")) if newest.trained else None
         loaded = self._files.resume
         self.forget()
         if newest.trained and kept is None:
@@ -77,6 +82,16 @@ class RunState:
         if kept:
             self.kept.append(kept)
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
+
+    def _check_kept(self) -> None:
+        """Raises OSError if so much is kept that no more should be."""
+        there = [path for path in self.kept if path.exists()]
+        nbytes = sum(path.stat().st_size for path in there)
+        if len(there) >= MOST_KEPT or nbytes >= MOST_KEPT_BYTES:
+            raise OSError(
+                f"a new network would begin, and {len(there)} versions of others, {nbytes >> 20} MB, are kept in "
+                f"{there[0].parent}: remove some of them there first, or set the network back"
+            )
 
     def check(self, saved: Checkpoint, name: str) -> None:
         """Raises CheckpointError, and changes nothing, unless `adopt` can continue from a file called `name`, of which
