@@ -108,6 +108,38 @@ def test_only_the_page_that_trains_is_heard(page):
     assert [one["message"]["type"] for one in told] == ["STOP"] and page.widget.metrics == {}
 
 
+def test_a_run_is_handed_over_once_there_is_room_for_it(page, monkeypatch):
+    """Its order holds the run's file: a page that started and ended runs made gigabytes of orders that waited."""
+    page.widget.train()
+    with monkeypatch.context() as crowded:
+        crowded.setattr(page.widget._outbox, "refusal", lambda nbytes=0: "64 MB of other files are on their way")
+        page.offer()
+        until(lambda: page.widget._parts[0]._run._offer == 7)
+        assert page.widget._parts[0]._run.learner is None
+    page.run += 1
+    page.ordered("START")
+
+
+def test_a_page_gets_its_trainer_once_there_is_room_for_it(page, monkeypatch):
+    monkeypatch.setattr(page.widget._outbox, "refusal", lambda nbytes=0: "64 MB of other files are on their way")
+    page.say({"type": "FETCH_TRAINER", "relaxed": False})
+    [answer] = until(lambda: page.comm.customs("TRAINER"))
+    assert answer["problem"] == "64 MB of other files are on their way"
+
+
+def test_orders_for_a_page_that_never_comes_are_few(page):
+    """Each waited: changes of a setting, and of scenes with all of them in each."""
+    page.widget.train()
+    run = page.widget._parts[0]._run
+    for k in range(500):
+        run.send({"type": "SET_HYPER", "key": ("gamma", "learning_rate")[k % 2], "value": k})
+        run.send({"type": "SCENES", "scenes": [str(k)]})
+    assert [message.get("value", message.get("scenes")) for message in run._early] == [498, 499, ["499"]]
+    for _ in range(500):
+        run.send({"type": "NEXT_UPDATE"})
+    assert len(run._early) == in_page.MOST_EARLY
+
+
 PLAYER = {"name": "v3", "pinned": False, "version": 3, "elo": 1000, "elo_low": 900, "elo_high": 1100, "against": {}}
 
 

@@ -17,6 +17,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.fence import sentence
+from dshq_widget.widget.sender import Sender
 
 log = logging.getLogger("dshq_widget")
 
@@ -83,15 +84,16 @@ def _builds(make: Callable[[bool], bytes]) -> dict[str, str]:
     return {"plain": _packed(make(False)), "relaxed": _packed(make(True))}
 
 
-def answer(trainer: Trainer, relaxed: bool, send: Callable[[dict[str, Any]], None]) -> None:
+def answer(trainer: Trainer, relaxed: bool, outbox: Sender) -> None:
     """Send the page its TRAINER message: the parts as buffers, or the `problem`. May take a minute."""
-    problem, buffers = why_not(trainer), []
+    problem, buffers = why_not(trainer) or outbox.refusal(), []
     if not problem and isinstance(trainer.drill, CompiledDrill):
         try:
             buffers = list(parts(trainer.drill, relaxed))
+            problem = outbox.refusal(sum(map(len, buffers)))
         except Exception as error:  # whatever it is, the page waits for an answer
             problem = f"this page cannot train by itself: {sentence(error)}"
-    send(in_page.Trainer(problem).to_json(buffers))
+    outbox.put(in_page.Trainer(problem).to_json([] if problem else buffers))
 
 
 def code() -> bytes:

@@ -119,7 +119,7 @@ class InPage(Part):
         assert self._ends is not None
         ends = self._ends
         relaxed = bool(content.get("relaxed"))
-        ends.beside("preparing the page's training", parts.answer, ends.trainer, relaxed, ends.outbox.put)
+        ends.beside("preparing the page's training", parts.answer, ends.trainer, relaxed, ends.outbox)
 
     def _offered(self, content: Mapping[str, Any], _: Any) -> None:
         learner = content.get("learner")

@@ -18,6 +18,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.training.latest_policy import PolicyVersion
 from dshq_widget.widget import page_protocol
 from dshq_widget.widget.part import Ends
+from dshq_widget.widget.sender import MOST_WAITING
 
 NO_PAGE = (
     "no page shows this widget, and it trains in the page: write `w` as the last line of a cell and run it; training "
@@ -35,6 +36,8 @@ silent; it speaks every second.
 NAME = "the page's run"
 MOST_TEXT, MOST_NAME, MOST_WARNINGS = 1000, 100, 100
 """Letters of a sentence and of a player's name, and warnings of a run, each of which is logged."""
+MOST_EARLY = MOST_WAITING // 2
+"""Orders that wait for a page to train; all of them go to it at once."""
 MOST_LEAGUE, MOST_ROWS, MOST_HYPER = 250, 64, 16
 """Players of a league, which has 200 snapshots at most, results on scenes, and a player's own hyper-parameters."""
 
@@ -90,7 +93,8 @@ class PageRun:
             if self.learner is not None:
                 self._put_to(dict(message))
             elif message["type"] != "SAVE":
-                self._early.append(dict(message))
+                told = [old for old in self._early if not _replaces(message, old)]
+                self._early = [*told, dict(message)][-MOST_EARLY:]
 
     def stop(self, seconds: float) -> None:
         """Ask the learner to end; it is left to itself after `seconds`, at once where there is none."""
@@ -108,11 +112,12 @@ class PageRun:
         with self._lock:
             if self.learner is not None or self.over or self._ends_at < math.inf:
                 return
-            if not self._newest.drawn:  # which the widget sees to; `follow` comes back here
+            order, buffers = self._order
+            nbytes = 4 * self._newest.floats + sum(map(len, buffers))
+            if not self._newest.drawn or self._ends.outbox.refusal(nbytes):  # `follow` comes back here
                 self._offer = learner
                 return
             self.learner, self._heard = learner, time.monotonic()
-            order, buffers = self._order
             self._put_to(order, [self._newest.weights.tobytes(), *buffers])
             for message in self._early:
                 self._put_to(message)
@@ -227,6 +232,11 @@ class PageRun:
                 self._say({"type": "CHECKPOINT", "path": path})
         if ended:
             self._end("")
+
+
+def _replaces(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether the second order means nothing after the first."""
+    return new["type"] in ("SET_HYPER", "SCENES") and (new["type"], new.get("key")) == (old["type"], old.get("key"))
 
 
 def _text(message: Mapping[str, Any]) -> str:
