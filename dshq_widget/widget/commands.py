@@ -23,6 +23,8 @@ from dshq_widget.widget.sender import Sender
 
 HISTORY_ROWS = 500
 """Rows in one HISTORY message; a longer history is thinned evenly."""
+HISTORY_VALUES = 100 * HISTORY_ROWS
+"""Numbers in one: a page that trains reports as many as it likes, and every page gets them whenever one is opened."""
 MOST_AT_ONCE = 8
 """Answers that are being made on threads of their own. Of files only one is: it may be a whole run in memory."""
 
@@ -106,7 +108,7 @@ class Commands:
 
     def send_history(self) -> None:
         """The curves so far, in the place of all that the page has."""
-        rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
+        rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS, HISTORY_VALUES)
         self._outbox.put(messages.History(0, rows).to_json())
 
     def _hello(self, _: Content) -> None:

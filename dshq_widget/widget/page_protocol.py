@@ -347,8 +347,9 @@ def _is_row(row: Any) -> bool:
     return isinstance(row, dict) and len(row) <= METRICS_MAX and sum(map(len, row)) <= NAMES_MAX
 
 
-def thinned(rows: list[Any], limit: int) -> list[Any]:
-    """At most `limit` of `rows`, evenly spaced, the newest one included."""
+def thinned(rows: list[dict[str, Any]], limit: int, values: int) -> list[dict[str, Any]]:
+    """At most `limit` of `rows`, and about so many `values` in all, evenly spaced, the newest one included."""
+    limit = max(1, min(limit, values // max([1, *map(len, rows)])))
     stride = -(-len(rows) // limit) if rows else 1
     return rows[::-1][::stride][::-1]
 

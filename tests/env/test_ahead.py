@@ -14,7 +14,7 @@ def ask(kind, page, number):
 
 
 def test_of_what_a_page_asks_again_only_the_newest_is_done():
-    """A dream takes milliseconds: who asked without end left minutes of dreams, for which the others' matches waited."""
+    """A dream takes milliseconds: who asked without end left minutes of dreams; the others' matches waited."""
     flood = [ask("DREAM", 1, k) for k in range(1000)]
     other = [ask("DREAM", 2, 5), decide(2), ask("ENTER_DREAM", 2, 6)]
     assert newest([*other, *flood, decide(2, 7)]) == [*other, flood[-1], decide(2, 7)]

@@ -16,6 +16,7 @@ from dshq_widget.notebook import cells
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget, page_files, page_protocol
+from dshq_widget.widget.commands import HISTORY_ROWS, HISTORY_VALUES
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import ACK_SECONDS, LIVE
 from tests.harness.browser.recorded_widget import PATIENCE, until
@@ -386,7 +387,18 @@ def test_the_same_in_a_real_kernel(tmp_path):
 
 
 def test_thinned_histories_keep_the_newest_row():
-    assert page_protocol.thinned([], 5) == []
-    assert page_protocol.thinned([1, 2, 3], 5) == [1, 2, 3]
-    thin = page_protocol.thinned(list(range(1001)), 100)
+    rows = [{"updates": k} for k in range(1001)]
+    assert page_protocol.thinned([], 5, 100) == []
+    assert page_protocol.thinned(rows[:3], 5, 100) == rows[:3]
+    thin = [row["updates"] for row in page_protocol.thinned(rows, 100, 10_000)]
     assert len(thin) <= 100 and thin[-1] == 1000 and len(set(np.diff(thin))) == 1
+
+
+def test_what_every_page_gets_that_is_opened_is_bounded_however_many_metrics_there_are():
+    """A page that trained with 500 of long names had all others wait for seconds each time that one said HELLO."""
+    wide = [{f"m{k}": float(row) for k in range(500)} for row in range(1001)]
+    thin = page_protocol.thinned(wide, HISTORY_ROWS, HISTORY_VALUES)
+    assert thin[-1] is wide[-1] and sum(map(len, thin)) <= HISTORY_VALUES
+    usual = [{f"m{k}": 1.0 for k in range(100)}] * 1001
+    assert len(page_protocol.thinned(usual, HISTORY_ROWS, HISTORY_VALUES)) > HISTORY_ROWS / 2
+    assert page_protocol.thinned([{}, wide[0]], 1, 1) == [wide[0]]
