@@ -15,11 +15,13 @@ import html
 import logging
 import secrets
 import socket
+import struct
 import threading
 from collections.abc import Awaitable
 from typing import Any
 
 from ipywidgets.widgets.widget import _remove_buffers
+from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
@@ -60,6 +62,8 @@ WHY = {
     503: f"{MOST_PAGES} pages show this match already: close one.\n",
 }
 """The answer to a request that is refused, by its status."""
+BINARY, WORD_LENGTH, LONG_LENGTH = 0x82, 126, 127
+"""Of a websocket's frame: the last one of a binary message; its length follows in two bytes, or in eight."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "
@@ -193,7 +197,7 @@ class PlayServer:
     async def _write(self, page: _Socket, line: Line) -> None:
         with contextlib.suppress(WebSocketClosedError):
             while (frame := await line.take()) is not None:
-                await page.write_message(frame, binary=True)
+                await page.tell(frame)
                 line.taken(frame)
             page.close(GONE, "the server ends")
 
@@ -256,6 +260,19 @@ class _Socket(_Guarded, WebSocketHandler):
         self._bytes = RateLimit(BYTES_A_SECOND, 2 * BYTES_A_SECOND)
         self._line = self.server.opened(self)
 
+    async def tell(self, frame: bytes) -> None:
+        """Send a frame, and wait until it has left. `write_message` copies it: sixty pages that do not read what they
+        get would hold the same file sixty times. Raises WebSocketClosedError.
+        """
+        link = self.ws_connection
+        if link is None or link.is_closing() or link.stream is None:
+            raise WebSocketClosedError
+        try:
+            link.stream.write(_head(len(frame)))
+            await link.stream.write(frame)
+        except StreamClosedError as error:
+            raise WebSocketClosedError from error
+
     async def on_message(self, message: str | bytes) -> None:
         try:
             if isinstance(message, str):
@@ -270,6 +287,14 @@ class _Socket(_Guarded, WebSocketHandler):
 
     def on_close(self) -> None:
         self.server.closed(self._line)
+
+
+def _head(nbytes: int) -> bytes:
+    """What stands before so many bytes of a binary message from a server, in one frame (RFC 6455, 5.2)."""
+    if nbytes < WORD_LENGTH:
+        return struct.pack("!BB", BINARY, nbytes)
+    short = nbytes < 1 << 16
+    return struct.pack("!BBH" if short else "!BBQ", BINARY, WORD_LENGTH if short else LONG_LENGTH, nbytes)
 
 
 def serve(widget: DrillWidget, port: int = 0) -> PlayServer:

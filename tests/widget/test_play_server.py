@@ -419,6 +419,49 @@ async def test_a_page_that_takes_nothing_is_dropped_and_holds_nobody_up(served, 
 
 
 @in_a_loop
+async def test_pages_that_do_not_read_hold_a_file_once(served, monkeypatch):
+    """Each had a copy: forty of them held twenty megabytes forty times, for as long as they liked."""
+    w, server = served
+    sockets: list[Any] = []
+    begin = play_server._Socket.open
+    monkeypatch.setattr(play_server._Socket, "open", lambda page, *_: (sockets.append(page), begin(page))[1])
+    port, links = int(server.url.split(":")[2].split("/")[0]), []
+    asked = (
+        f"GET /socket?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    for _ in range(6):
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+        link.connect(("127.0.0.1", port))
+        link.sendall(asked.encode())
+        links.append(link)
+    while len(sockets) < len(links):
+        await asyncio.sleep(0.01)
+    w.send({"type": "POLICY_FILE", "name": "x", "problem": "", "request": 1}, [bytes(24 << 20)])
+
+    def waiting() -> list[Any]:
+        rows = [row for page in sockets for row in page.ws_connection.stream._write_buffer._buffers]
+        return [bytes_ for _, bytes_ in rows if len(bytes_) > 16 << 20]
+
+    while len(waiting()) < len(links):
+        await asyncio.sleep(0.01)
+    assert len({id(one.obj) for one in waiting()}) == 1
+    for link in links:
+        link.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65535, 65536, 70000])
+@in_a_loop
+async def test_frames_of_any_length_arrive(served, size):
+    w, server = served
+    page = await opened(server)
+    w.send({"type": "LOG", "level": "notice", "text": ""}, [bytes(size)])
+    await page.until(lambda: page.said)
+    assert page.said[0][1] == [bytes(size)]
+
+
+@in_a_loop
 async def test_closing_the_widget_tells_the_page_and_ends_the_server():
     w = DrillWidget(Bandit)
     server = serve(w)
