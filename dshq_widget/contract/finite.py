@@ -1,10 +1,10 @@
-"""Which numbers from outside (a file, a page) can be computed with."""
+"""Which numbers from outside (a file, a page) can be computed with, and which texts can be sent on."""
 
 from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 MOST_WHOLE = (1 << 63) - 1
@@ -61,17 +61,37 @@ def whole(what: str, value: Any, least: int | None = None) -> int:
     return int(found)
 
 
-def unusable(value: Any) -> str:
-    """Why plain JSON values, nested at will, hold a number that cannot be computed with; "" if none does."""
+def is_text(text: str) -> bool:
+    """Whether UTF-8 has it: not half of a character, as JSON's "\\ud800" is, with which no message could be sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Each name and each plain value of JSON values, nested at will."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, Mapping):
-            waiting += one.values()
+            waiting += [*one, *one.values()]
         elif isinstance(one, (list, tuple)):
             waiting += one
-        elif isinstance(one, float) and not is_finite(one):
+        else:
+            yield one
+
+
+def unusable(value: Any) -> str:
+    """Why plain JSON values, nested at will, hold a number that cannot be computed with, or a text that cannot be sent
+    on; "" if none does.
+    """
+    for one in leaves(value):
+        if isinstance(one, float) and not is_finite(one):
             return f"{one} is not finite"
-        elif isinstance(one, int) and abs(one) > MOST_WHOLE:
+        if isinstance(one, int) and abs(one) > MOST_WHOLE:
             return f"a whole number of {one.bit_length()} bits is too large"
+        if isinstance(one, str) and not is_text(one):
+            return "a text has half of a character"
     return ""

@@ -411,7 +411,7 @@ def _json(text: str | bytes, what: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise CheckpointError(f"its {what} is not valid JSON")
     if wrong := unusable(value):
-        raise CheckpointError(f"its {what} has a number that cannot be used: {wrong}")
+        raise CheckpointError(f"its {what} cannot be used: {wrong}")
     return value
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.contract import protocol
+from dshq_widget.contract.finite import is_text, leaves
 from dshq_widget.widget import page_protocol
 from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.looking import Looking
@@ -66,13 +67,17 @@ class Inbox:
     # ---- on any thread
 
     def well_formed(self, msg: Mapping[str, Any]) -> bool:
-        """Whether ipywidgets can read a comm message; otherwise it would print a traceback into a cell."""
+        """Whether ipywidgets can read a comm message; otherwise it would print a traceback into a cell. And whether its
+        texts can be sent on: else no page would hear anything any more.
+        """
         data = msg.get("content", {}).get("data")
         paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
         if not isinstance(paths, list) or not all(page_protocol.reaches(data.get("state"), path) for path in paths):
             self._warn_once("a malformed comm message")
         elif data.get("method") not in ("update", "request_state", "custom"):
             self._warn_once(f"an unknown comm method {data.get('method')!r:.40}")
+        elif not all(is_text(one) for one in leaves(data) if isinstance(one, str)):
+            self._warn_once("a text with half of a character")
         else:
             return True
         return False

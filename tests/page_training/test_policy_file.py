@@ -291,7 +291,10 @@ def hostile() -> dict[str, bytes]:
         "newer": said(format_version="2'\n" + "x" * 60),
         "unformatted": said(format_version=None),
         "no hash": remade(lambda _, metadata: None, lambda text: text.replace('"sha256"', '"sha257"')),
-        "unsorted names": said(**{"\U0001f600": "a", "\uffee": "b", "z": "c", "\u00e9\x7f\n\\": "\ud800"}),
+        "unsorted names": said(**{"\U0001f600": "a", "\uffee": "b", "z": "c", "\u00e9\x7f\n\\": "\ud7ff"}),
+        "half of a character": said(note="\ud800"),
+        "a metric of half a character": said(metrics='{"\\udc00": 1}'),
+        "a character of two halves": said(note="\U0001f600"),
         "other activation": said(activation="sigmoid"),
         "other shape hash": said(shape_hash="0" * 16),
         "other metadata": said(note="read by nobody"),
@@ -367,7 +370,7 @@ def hostile() -> dict[str, bytes]:
 
 
 FILES = hostile()
-ALLOWED = {"other metadata", "no algorithm", "unsorted names"}
+ALLOWED = {"a character of two halves", "other metadata", "no algorithm", "unsorted names"}
 
 
 def sentence(content: bytes) -> str:

@@ -84,6 +84,20 @@ def test_numbers_that_cannot_be_computed_with_are_refused(key, value):
         checkpoint.decode(rebuilt(content, change))
 
 
+@pytest.mark.parametrize("text", ["\ud800", "x\udfff"], ids=ascii)
+@pytest.mark.parametrize("key", ["config", "metrics", "algorithm_settings", "environment", "note"])
+def test_a_text_that_cannot_be_sent_on_is_refused(key, text):
+    """A widget that had loaded such a file could send its pages nothing any more."""
+    content = checkpoint.encode(environment_file("gym:CartPole-v1"))
+
+    def change(header):
+        metadata = header["__metadata__"]
+        metadata[key] = text if key == "note" else json.dumps({**json.loads(metadata.get(key, "{}")), text: 1})
+
+    with pytest.raises(CheckpointError, match="cannot be used: a text has half of a character"):
+        checkpoint.decode(rebuilt(content, change))
+
+
 GOOD_ACTIONS = {"kind": "choice", "sizes": [2], "start": 0, "shape": [], "low": [], "high": []}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import json
 import socket
 import struct
 import threading
@@ -393,6 +394,34 @@ async def test_pages_that_are_opened_without_end_are_refused(served, monkeypatch
     refused = [one for one in found if isinstance(one, HTTPClientError)]
     assert {one.code for one in refused} == {429} and len(refused) + sum(isinstance(one, Page) for one in found) == 12
     assert 2 <= 12 - len(refused) <= 7
+
+
+@in_a_loop
+async def test_a_text_that_cannot_be_sent_on_is_not_heard(served, tmp_path):
+    """A file with half of a character in its name: it stood in the status, so no page heard anything any more, and none
+    could be opened.
+    """
+    w, server = served
+    policy = w.save(tmp_path / "saved.dshq").read_bytes()
+    bad, fine = await opened(server), await opened(server)
+    await fine.hello()
+    said = {"type": "LOAD_POLICY", "name": "\ud800.dshq", "part": 0, "parts": 1}
+    text = json.dumps({"method": "custom", "content": said}).encode()
+    await bad.connection.write_message(struct.pack("<3I", 2, len(text), len(policy)) + text + policy, binary=True)
+    show = {"method": "update", "state": {"show": {**w.show, "mode": "\udfff"}}}
+    line = {"method": "custom", "content": {"type": "CHECK_REWARD", "line": "1"}}
+    for one in (show, line):
+        await bad.connection.write_message(ascii_frame(one), binary=True)
+    await fine.until(lambda: any(one["type"] == "REWARD_CHECKED" for one, _ in fine.said))
+    w.speed = 8
+    await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+    assert (await opened(server)).traits["show"]["speed"] == 8
+
+
+def ascii_frame(data: dict[str, Any]) -> bytes:
+    """A message without buffers, its text in ASCII."""
+    text = json.dumps(data).encode()
+    return struct.pack("<2I", 1, len(text)) + text
 
 
 @in_a_loop

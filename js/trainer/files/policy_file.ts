@@ -19,6 +19,8 @@ export { PolicyFileError } from "./policy_tensors";
 const [FORMAT, FORMAT_VERSION] = ["dshq", "1"];
 const TEXT_KEYS = ["drill", "rules_hash", "activation", "shape_hash"] as const;
 
+const HALF = /\p{Surrogate}/u; // of a character, alone
+
 type Json = Record<string, unknown>;
 type Metadata = Record<string, string>;
 
@@ -231,20 +233,22 @@ function parsed<T = Json>(text: string, what: string, kind: (value: unknown) => 
     if (!(error instanceof SyntaxError)) throw error;
   }
   if (!kind(value)) throw new PolicyFileError(`its ${what} is not valid JSON`);
-  const wrong = notFinite(value);
-  if (wrong !== null) throw new PolicyFileError(`its ${what} has a number that cannot be used: ${general(wrong)} is not finite`);
+  const wrong = unusable(value);
+  if (wrong) throw new PolicyFileError(`its ${what} cannot be used: ${wrong}`);
   return value as T;
 }
 
-/** A number in JSON that is beyond those of a computer, as 1e400 is; null where there is none. */
-function notFinite(value: unknown): number | null {
+/** Why JSON has a number beyond those of a computer, as 1e400 is, or a text that no message can be sent with; empty where it has none. */
+function unusable(value: unknown): string {
   const waiting = [value];
   while (waiting.length > 0) {
     const one = waiting.pop();
-    if (typeof one === "number" && !Number.isFinite(one)) return one;
-    if (typeof one === "object" && one !== null) for (const inner of Object.values(one)) waiting.push(inner);
+    if (typeof one === "number" && !Number.isFinite(one)) return `${general(one)} is not finite`;
+    if (typeof one === "string" && HALF.test(one)) return "a text has half of a character";
+    if (Array.isArray(one)) for (const inner of one) waiting.push(inner);
+    else if (typeof one === "object" && one !== null) for (const [name, inner] of Object.entries(one)) waiting.push(name, inner);
   }
-  return null;
+  return "";
 }
 
 /** JSON text; numbers that are not finite have none. */
