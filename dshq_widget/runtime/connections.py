@@ -4,6 +4,7 @@ they are.
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 from tornado.httpserver import HTTPServer
@@ -23,7 +24,14 @@ class BoundedServer(HTTPServer):
         self._waiting: dict[IOStream, None] = {}
         """The open ones, first whose last request is oldest. Those of open websockets are no longer among them."""
 
+    def turns_away(self, link: socket.socket) -> bool:
+        """Whether nobody asks what a connection wants: it takes the place of no other."""
+        return False
+
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        if self.turns_away(stream.socket):
+            stream.close()
+            return
         while len(self._waiting) >= self.most_open:
             oldest = next(iter(self._waiting))
             del self._waiting[oldest]

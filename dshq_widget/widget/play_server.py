@@ -141,7 +141,7 @@ class PlayServer:
         application = Application(routes, log_function=lambda _: None, websocket_max_message_size=FRAME_BYTES_MAX)
         limits = {"max_body_size": BODY_BYTES_MAX, "max_header_size": HEADER_BYTES_MAX}
         times = {"body_timeout": REQUEST_SECONDS, "idle_connection_timeout": REQUEST_SECONDS}
-        server = BoundedServer(application, **limits, **times)  # a browser has six connections
+        server = _Server(application, **limits, **times)  # a browser has six connections
         server.add_sockets(sockets)
         serving.set()
         await self._ending.wait()
@@ -202,6 +202,13 @@ class PlayServer:
             page.close(GONE, "the server ends")
 
 
+class _Server(BoundedServer):
+    """Another user of the machine gets no answer, and keeps nobody else from one."""
+
+    def turns_away(self, link: socket.socket) -> bool:
+        return of_neighbour(link)
+
+
 class _Guarded(RequestHandler):
     """Answers nobody who cannot say the token."""
 
@@ -209,8 +216,6 @@ class _Guarded(RequestHandler):
         self.server = server
 
     def prepare(self) -> Awaitable[None] | None:
-        if of_neighbour(self.request.connection.stream.socket):  # type: ignore[union-attr]
-            raise HTTPError(403)
         if not self.server.admits(self.request.host, self.get_query_argument("token", "")):
             raise HTTPError(403)
         return None
