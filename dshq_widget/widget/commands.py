@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from dshq_widget.widget import page_protocol
 from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
+from dshq_widget.widget.looking import SPEAKER
 from dshq_widget.widget.part import Handler
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.quota import Quota
@@ -25,8 +27,12 @@ HISTORY_ROWS = 500
 """Rows in one HISTORY message; a longer history is thinned evenly."""
 HISTORY_VALUES = 100 * HISTORY_ROWS
 """Numbers in one: a page that trains reports as many as it likes, and every page gets them whenever one is opened."""
-MOST_AT_ONCE = 8
-"""Answers that are being made on threads of their own. Of files only one is: it may be a whole run in memory."""
+MOST_AT_ONCE, MOST_OF_A_PAGE = 8, 4
+"""Answers that are being made on threads of their own, and of these those for one page: some are left for the others.
+Of files only one is made: it may be a whole run in memory.
+"""
+MOST_UPLOADS = 4
+"""Files that are arriving, each from another page; of more the one is forgotten of which a part came longest ago."""
 
 Content = Mapping[str, Any]
 FileKind = type[messages.PolicyFile] | type[messages.PageFile]
@@ -56,8 +62,9 @@ class Commands:
         self._page_file, self._pay_for, self._fence = page_file, pay_for, fence
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
-        self._upload = page_protocol.Upload()
-        self._making, self._one_file = threading.BoundedSemaphore(MOST_AT_ONCE), threading.Lock()
+        self._uploads: OrderedDict[str, page_protocol.Upload] = OrderedDict()  # by page
+        self._making, self._counting = Counter[str](), threading.Lock()  # by page
+        self._one_file = threading.Lock()
         self.page: dict[str, Any] = {}
         """The page's last PAGE_STATE."""
         verbs: dict[str, Callable[[Content], None]] = {
@@ -215,21 +222,28 @@ class Commands:
         """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.
         Raises RuntimeError if too much is being done already.
         """
-        if not self._making.acquire(blocking=False):
-            raise RuntimeError(
-                f"{what} has to wait: {MOST_AT_ONCE} other things that the page asked for are being done"
-            )
+        page = SPEAKER.get()
+        with self._counting:
+            here, together = self._making[page], self._making.total()
+            if here >= MOST_OF_A_PAGE or together >= MOST_AT_ONCE:
+                raise RuntimeError(f"{what} has to wait: {together} other things that were asked for are being done")
+            self._making[page] += 1
+
+        def leave() -> None:
+            with self._counting:
+                self._making[page] -= 1
+                self._making = +self._making  # without those that ask for nothing
 
         def work_and_leave() -> None:
             try:
                 self._fence.command(what, work, *arguments)
             finally:
-                self._making.release()
+                leave()
 
         try:
             threading.Thread(target=work_and_leave, name="dshq-answer", daemon=True).start()
         except BaseException:  # no thread is free for it: the next one may find one
-            self._making.release()
+            leave()
             raise
 
     def _resume_run(self, _: Content) -> None:
@@ -237,8 +251,13 @@ class Commands:
         self._replaced()
 
     def _load_policy(self, content: Content, buffers: Any) -> None:
-        arrived = self._upload.take(content, buffers)
-        if arrived:
+        upload = self._uploads.pop(SPEAKER.get(), None) or page_protocol.Upload()
+        arrived = upload.take(content, buffers)
+        if not arrived:
+            self._uploads[SPEAKER.get()] = upload
+            while len(self._uploads) > MOST_UPLOADS:
+                self._uploads.popitem(last=False)
+        else:
             name, data = arrived
             self._trainer.load_checkpoint(checkpoint.parse(data, name), name)
             self._replaced()

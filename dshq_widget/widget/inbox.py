@@ -15,7 +15,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.contract.finite import is_text, leaves
 from dshq_widget.widget import page_protocol
 from dshq_widget.widget.fence import Fence
-from dshq_widget.widget.looking import Looking
+from dshq_widget.widget.looking import Looking, spoken_by
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
@@ -152,12 +152,14 @@ class Inbox:
             return
         ack = content.get("seq") if kind in ("ACK", "HELLO") else None
         self._outbox.flow.received(ack if type(ack) is int else None, hello=kind == "HELLO")
-        good = self._fence.command(kind, self._execute, kind, content, buffers)
+        with spoken_by(page):
+            good = self._fence.command(kind, self._execute, kind, content, buffers)
         self._looking.heard(page, content["visible"] if good and kind == "PAGE_STATE" else None)
 
     def _take_trait(self, take: Callable[[Any], None], value: Any, page: str) -> None:
         self._looking.heard(page)
-        take(value)
+        with spoken_by(page):
+            take(value)
 
     def shown(self, value: Any) -> tuple[dict[str, Any], list[str]]:
         """The show with those of a page's settings that are valid, and what is wrong with the others. On any thread."""

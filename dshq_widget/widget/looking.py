@@ -1,15 +1,29 @@
-"""Whether somebody looks at a widget: it is hidden only where all of its pages are. Each page speaks for itself: a tab
-in the background does not stop what another one shows.
+"""The pages of a widget: which of them speaks, and whether somebody looks. It is hidden only where all of its pages
+are: each speaks for itself, and a tab in the background does not stop what another one shows.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+SPEAKER: contextvars.ContextVar[str] = contextvars.ContextVar("dshq_page", default="")
+"""The page whose message is being handled."""
 SILENT_SECONDS = 60.0
 """A page that was seen last and has said nothing for so long may be gone: what becomes of a page is not told here."""
 MOST_PAGES = 64
+
+
+@contextlib.contextmanager
+def spoken_by(page: str) -> Iterator[None]:
+    """Handle a message of that page."""
+    token = SPEAKER.set(page)
+    try:
+        yield
+    finally:
+        SPEAKER.reset(token)
 
 
 class Looking:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import anywidget
 import traitlets
 
 from dshq_widget.widget.inbox import Inbox
+from dshq_widget.widget.looking import SPEAKER, spoken_by
 from dshq_widget.widget.sender import Sender
 
 PAGE_LETTERS = 64
@@ -23,8 +23,6 @@ class Synced(anywidget.AnyWidget):
     seq = traitlets.Int(0).tag(sync=True)
 
     _sender: threading.Thread | None = None
-    _speaker: ClassVar[contextvars.ContextVar[str]] = contextvars.ContextVar("dshq_page", default="")
-    """The page whose message is being handled."""
 
     def __init__(self, outbox: Sender, inbox: Inbox, **traits: Any) -> None:
         self._outbox, self._inbox = outbox, inbox
@@ -61,20 +59,17 @@ class Synced(anywidget.AnyWidget):
 
     def set_state(self, sync_data: Any) -> None:
         """The page changed traits; it may change only `show` and `snapshot`. Never raises."""
-        self._inbox.put_state(sync_data, self._speaker.get())
+        self._inbox.put_state(sync_data, SPEAKER.get())
 
     def _handle_msg(self, msg: Mapping[str, Any]) -> None:
         """Handle a comm message if it is well-formed."""
         if not self._inbox.well_formed(msg):
             return
-        token = self._speaker.set(_page_of(msg))
-        try:
+        with spoken_by(_page_of(msg)):
             super()._handle_msg(msg)
-        finally:
-            self._speaker.reset(token)
 
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
-        self._inbox.put_message(content, buffers, self._speaker.get())
+        self._inbox.put_message(content, buffers, SPEAKER.get())
         super()._handle_custom_msg(content, buffers)
 
 

@@ -10,7 +10,7 @@ import pytest
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.widget import sender as sender_module
-from dshq_widget.widget.commands import MOST_AT_ONCE
+from dshq_widget.widget.commands import MOST_AT_ONCE, MOST_OF_A_PAGE
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, TURN_SECONDS, Inbox, held
 from dshq_widget.widget.looking import Looking
@@ -124,9 +124,45 @@ def test_a_page_cannot_ask_for_any_number_of_things_at_once(open_widget, monkeyp
     assert len(going) == 1, "a file may be a whole run in memory: one is made at a time"
     over.set()
     made = lambda: [one for one in widget.comm.customs("PAGE_FILE") if not one["problem"]]  # noqa: E731
-    until(lambda: len(made()) == MOST_AT_ONCE)
+    until(lambda: len(made()) == MOST_OF_A_PAGE)
     widget.comm.say({"type": "SAVE_PAGE"})
-    until(lambda: len(made()) == MOST_AT_ONCE + 1)
+    until(lambda: len(made()) == MOST_OF_A_PAGE + 1)
+
+
+def say(widget, page, content, *buffers):
+    """A page sends something: each has a session of its own."""
+    data = {"data": {"method": "custom", "content": content}}
+    widget.comm.handle_msg({"header": {"session": page}, "content": data, "buffers": list(buffers)})
+
+
+def test_a_page_that_asks_without_end_leaves_the_others_their_answers(open_widget, monkeypatch):
+    """It took every place that was free, and the others could neither save, nor meet an opponent, nor train."""
+    widget, over = open_widget, threading.Event()
+    monkeypatch.setattr(widget._commands, "_page_file", lambda: over.wait(300) and b"page")
+    monkeypatch.setattr(widget._trainer, "run_file", lambda: over.wait(300) and widget_file())
+    for _ in range(3 * MOST_AT_ONCE):
+        say(widget, "bad", {"type": "SAVE_PAGE", "request": 1})
+    say(widget, "good", {"type": "SAVE_POLICY", "whole": True, "request": 7})
+    until(lambda: len(widget.comm.customs("PAGE_FILE")) == 3 * MOST_AT_ONCE - MOST_OF_A_PAGE)
+    over.set()
+    [answer] = until(lambda: widget.comm.customs("POLICY_FILE"))
+    assert (answer["request"], answer["problem"]) == (7, "")
+    until(lambda: not widget._commands._making)
+
+
+def test_two_pages_send_files_at_the_same_time(open_widget):
+    """Each part of the one ended the file of the other."""
+    widget, data = open_widget, widget_file()
+    half = len(data) // 2
+    for part, bytes_ in enumerate((data[:half], data[half:])):
+        for page in ("one", "two"):
+            load = {"type": "LOAD_POLICY", "name": f"{page}.dshq", "part": part, "parts": 2}
+            say(widget, page, load, bytes_)
+    until(lambda: "two.dshq" in widget.status_text)
+    assert not any("out of order" in one["text"] for one in widget.comm.customs("LOG"))
+    for k in range(9):
+        say(widget, str(k), {"type": "LOAD_POLICY", "name": "x", "part": 0, "parts": 2}, b"x")
+    until(lambda: list(widget._commands._uploads) == ["5", "6", "7", "8"])
 
 
 def test_a_thread_that_cannot_start_holds_nothing(open_widget, monkeypatch):
