@@ -6,6 +6,7 @@ import re
 import threading
 import urllib.parse
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ pytest.importorskip("jupyterhub", reason="pip install jupyterhub")
 
 from tornado import httpserver, netutil, web
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import Store
 from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
 
@@ -103,6 +105,18 @@ def test_the_hub_says_who_asks(hub: None, store: Store):
         assert Person(service.port).ask("POST", PLACE + "submit", policy_bytes(0))[0] == 403
         assert Person(service.port).ask("GET", PLACE + "login")[0] == 404
         assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
+
+
+def test_behind_a_hub_whose_forms_are_not_checked_by_a_signed_token_it_does_not_start():
+    from dshq_widget.classroom.service.hub import OLDEST, check_release
+
+    wanted = ".".join(map(str, OLDEST))
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert f'"jupyterhub>={wanted}"' in text
+    check_release(OLDEST)
+    check_release((6, 0))
+    with pytest.raises(LeagueError, match=f"wanted JupyterHub {wanted} or newer in the league's environment, got 4.0"):
+        check_release((4, 0))
 
 
 OWN = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document", "Sec_Fetch_Site": "same-origin"}

@@ -1,12 +1,15 @@
 """The lower bounds of pyproject.toml: the oldest versions that they allow work together."""
 
 import os
+import re
 import subprocess
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
 
+from dshq_kernels.simd import releases
 from tools import install
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +25,18 @@ widget = DrillWidget("bandit")
 assert len(str(widget._esm)) > 10_000
 widget.close()
 """
+
+
+def test_lower_bounds_that_hold_a_border_have_their_reason():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    text = (ROOT / "docs" / "dependencies.md").read_text()
+    bounds = dict(re.findall(r"(?m)^\| `(\w+)(>=[\d.]+)` \|", text))
+    assert {"tornado", "jupyterhub", "nbgrader", "sqlalchemy", "pyyaml", "numba", "ray"} <= set(bounds)
+    for name, bound in bounds.items():
+        found = {one for one in asked if re.split(r"[\[<>=!~; ]", one)[0] == name}
+        assert found == {name + bound}, name
+    assert bounds["numba"] == f">={releases.text(releases.OLDEST)}"
 
 
 @pytest.mark.slow

@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import jupyterhub
 from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler, HubOAuthenticated
 from jupyterhub.utils import get_browser_protocol
 from tornado import httputil, web
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import User
+
+OLDEST = (5, 3)
+"""Of JupyterHub, as pyproject.toml asks for it. A hub may bring an older one of its own, by whose check of forms other
+servers' pages could send them.
+"""
 
 
 class OfHub(HubOAuthenticated):
@@ -52,6 +59,16 @@ class OfHub(HubOAuthenticated):
         """The hub's own check: its tokens are signed and of one session, so that nobody else can set one."""
         if hasattr(self, "_cached_hub_user"):  # tornado calls it before `prepare`, which calls it again
             super().check_xsrf_cookie()
+
+
+def check_release(found: tuple[int, ...] = jupyterhub.version_info[:2]) -> None:
+    """Raises LeagueError behind a JupyterHub that is older than `OLDEST`."""
+    if found < OLDEST:
+        wanted, got = (".".join(map(str, one)) for one in (OLDEST, found))
+        raise LeagueError(
+            f"wanted JupyterHub {wanted} or newer in the league's environment, got {got}: "
+            f"pip install 'jupyterhub>={wanted}' there"
+        )
 
 
 def has_own_host(environ: Mapping[str, str]) -> bool:

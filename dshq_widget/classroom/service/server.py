@@ -56,7 +56,8 @@ def application(
     public_url: str = "",
 ) -> web.Application:
     """All pages below `prefix`. Admins of the hub and members of its group `instructors` are instructors. `public_url`:
-    where people find them, if something stands before the service that is not a hub. Raises LeagueError for none.
+    where people find them, if something stands before the service that is not a hub. Raises LeagueError for none, and
+    behind a hub that is too old.
     """
     if public_url and not (urlsplit(public_url).scheme in ("http", "https") and urlsplit(public_url).hostname):
         raise LeagueError(f"--public-url must be the address that people open, https://..., got {public_url!r}")
@@ -66,6 +67,7 @@ def application(
     if with_hub:
         from dshq_widget.classroom.service import hub
 
+        hub.check_release()
         hub.keep_cookies()
         routes = [
             (pattern, hub.of_hub(page) if issubclass(page, Page) else page, how)
