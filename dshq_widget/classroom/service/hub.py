@@ -15,9 +15,9 @@ from tornado import httputil, web
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import User
 
-OLDEST = (5, 3)
-"""Of JupyterHub, as pyproject.toml asks for it. A hub may bring an older one of its own, by whose check of forms other
-servers' pages could send them.
+OLDEST = (5, 0)
+"""Of JupyterHub. A hub may bring an older one of its own, by whose check of forms other servers' pages could send them
+(before 4.1), or which does not say what the league's address is.
 """
 
 
