@@ -145,6 +145,9 @@ def test_a_policy_is_sent_to_the_league(said, store: Store):
     assert told.get(timeout=300)["state"] == "sending"
     sent = told.get(timeout=300)
     assert sent["state"] == "failed" and "no answer" in sent["text"]
+    place.submit = [].pop  # whatever it raises
+    place.submit_beside(lambda: told.put(place.trait()["sent"]))
+    assert [told.get(timeout=60)["state"] for _ in range(2)] == ["sending", "failed"]
 
 
 def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):

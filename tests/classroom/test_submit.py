@@ -43,6 +43,40 @@ def test_what_a_league_says_cannot_drive_a_terminal(status, letters):
     assert said.isprintable() and len(said) < 2000
 
 
+<<<<<<< HEAD
+=======
+FINE = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"nonsense\r\n\r\n",
+        FINE + b"Transfer-Encoding: chunked\r\n\r\n63\r\n{",
+        FINE + b'Content-Length: 99\r\n\r\n{"submission": 1',
+        FINE + b'Content-Length: 17\r\n\r\n{"submission": 1}',
+        FINE + b"Content-Length: 2\r\n\r\n[]",
+        FINE + b"Content-Length: 1\r\n\r\n3",
+    ],
+)
+def test_an_answer_that_is_cut_or_of_no_league_is_an_error_with_a_sentence(answer):
+    """The first two are errors of http.client's, which are no OSErrors."""
+
+    class Odd(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.wfile.write(answer)
+
+    with HTTPServer(("127.0.0.1", 0), Odd) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with pytest.raises(LeagueError, match="no answer from"):
+                send(policy(0), f"http://127.0.0.1:{server.server_port}", "t")
+        finally:
+            server.shutdown()
+
+
+>>>>>>> 45af7895 (Answers of a league that http.client refuses are tested)
 def said_by(to: str, status: int):
     if status == 200:
         return send(policy(0), to, "t")["title"]
