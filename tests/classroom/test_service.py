@@ -234,6 +234,25 @@ def test_behind_a_proxy_the_address_is_the_one_that_people_open(store: Store):
         application(store, public_url="league.example")
 
 
+def test_that_address_comes_from_the_command_line_or_the_environment_and_behind_a_hub_from_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    given = []
+
+    def application(store: Store, **how: object) -> None:
+        given.append(how["public_url"])
+        raise LeagueError("that is all")
+
+    monkeypatch.setattr(server, "application", application)
+    command = ["league", "serve", "--db", f"sqlite:///{tmp_path}/league.db"]
+    assert main.main([*command, "--public-url", "https://a.example"]) == 2
+    monkeypatch.setenv("DSHQ_LEAGUE_PUBLIC_URL", "https://b.example")
+    assert main.main(command) == 2
+    monkeypatch.setenv(server.HUB_VARIABLE, "/services/league/")
+    assert main.main(command) == 2
+    assert given == ["https://a.example", "https://b.example", ""]
+
+
 def test_no_other_host_of_the_domain_logs_anybody_in_as_somebody_else(store: Store):
     """Of people who have pages beside the league's host: a cookie of theirs for the whole domain comes with its own."""
     kind = "application/x-www-form-urlencoded"

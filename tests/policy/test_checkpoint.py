@@ -348,6 +348,13 @@ def test_nothing_that_lies_there_is_followed_or_swept(tmp_path, monkeypatch):
     atomic.check_writable(tmp_path / "bot.dshq")
     assert (tmp_path / "victim").read_text() == "mine" and theirs.exists()
     assert len(os.listdir(tmp_path)) == 4
+    assert len({atomic._temporary(tmp_path / "bot.dshq") for _ in range(9)}) == 9, "no name can be guessed"
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic.secrets, "token_hex", lambda _: "0123abcd")
+        atomic._temporary(tmp_path / "bot.dshq").symlink_to(tmp_path / "victim")
+        with pytest.raises(CheckpointError, match=os.strerror(errno.EEXIST)):
+            checkpoint.save(tmp_path / "bot.dshq", sample(version=9))
+    assert (tmp_path / "victim").read_text() == "mine" and checkpoint.load(tmp_path / "bot.dshq").version != 9
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")

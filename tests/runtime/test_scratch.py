@@ -84,13 +84,20 @@ def test_the_next_one_sweeps_what_a_killed_owner_left_and_spares_the_living(tmp_
 
 
 def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
-    """A pipe, a link and a folder in the place of the owner's file, in folders of one's own and of others."""
+    """A pipe, a link and a folder in the place of the owner's file, in folders of one's own and of others; and such a
+    file in a folder that is another's, or that a link leads to.
+    """
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o700)
+    (mine / OWNER).touch()
+    (tmp_path / "dshq-run-elsewhere").symlink_to(mine, target_is_directory=True)
     for name, prepare in {
         "pipe": lambda path: os.mkfifo(path),
         "link": lambda path: path.symlink_to(tmp_path / "victim"),
         "folder": lambda path: path.mkdir(),
+        "file": lambda path: path.touch(),
     }.items():
-        for own in (True, False):
+        for own in (True, False) if name != "file" else (False,):
             folder = tmp_path / f"dshq-run-{name}-{own}"
             folder.mkdir(mode=0o700)
             prepare(folder / OWNER)
@@ -102,7 +109,7 @@ def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
     (tmp_path / "dshq-run-away").symlink_to(tmp_path, target_is_directory=True)
     before = set(tmp_path.iterdir())
     with contextlib.closing(Scratch(tmp_path)) as scratch:
-        assert set(tmp_path.iterdir()) == {*before, scratch.path}
+        assert set(tmp_path.iterdir()) == {*before, scratch.path} and (mine / OWNER).exists()
     assert (tmp_path / "victim").read_text() == "mine"
 
 
