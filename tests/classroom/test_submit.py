@@ -43,8 +43,6 @@ def test_what_a_league_says_cannot_drive_a_terminal(status, letters):
     assert said.isprintable() and len(said) < 2000
 
 
-<<<<<<< HEAD
-=======
 FINE = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -76,7 +74,6 @@ def test_an_answer_that_is_cut_or_of_no_league_is_an_error_with_a_sentence(answe
             server.shutdown()
 
 
->>>>>>> 45af7895 (Answers of a league that http.client refuses are tested)
 def said_by(to: str, status: int):
     if status == 200:
         return send(policy(0), to, "t")["title"]

@@ -25,15 +25,14 @@ def read_metrics(path: str | os.PathLike[str]) -> list[dict[str, float]]:
         file = file / CSV_NAME
     with open(file, newline="", encoding="utf-8", opener=reading.regular) as table:
         lines = csv.reader(_lines(table))
-        rows, number, names = [], 1, list[str]()
+        rows, names = [], list[str]()
         try:
             names = [flat_name(name) for name in next(lines, [])]
             for line in lines:
-                number += 1
                 rows.append({name: float(cell) for name, cell in zip(names, line, strict=True) if cell != ""})
         except (ValueError, csv.Error) as error:
             raise ValueError(
-                f"{str(file)!r} line {number}: wanted {len(names)} numbers or empty cells: {error}"
+                f"{str(file)!r} line {lines.line_num}: wanted {len(names)} numbers or empty cells: {error}"
             ) from None
     return rows
 
