@@ -214,7 +214,8 @@ class SweepResult:
 
 class Store:
     """The files of a sweep in `directory`. `plan` is what is asked for; raises ValueError if the directory holds the
-    sweep of another plan, or a `runs.csv` that is not this sweep's, OSError if it cannot be created.
+    sweep of another plan, a `runs.csv` that is not this sweep's, or a link in the place of its runs, OSError if it
+    cannot be created.
     """
 
     def __init__(self, directory: Path, plan: Mapping[str, Any]) -> None:
@@ -222,6 +223,11 @@ class Store:
         path = self.directory / PLAN_NAME
         self._check_table(begun=path.exists())
         self._runs = self.directory / RUNS_FOLDER
+        if self._runs.is_symlink():  # the folder may be somebody else's
+            raise ValueError(
+                f"{str(self._runs)!r} is a link, and the runs of a sweep are written inside its own folder: put a "
+                "folder there, or choose another directory"
+            )
         self._runs.mkdir(parents=True, exist_ok=True)
         wanted = json.loads(json.dumps(plan, default=str))
         if not path.exists():

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.system import locks
 from dshq_widget.training import sweep as sweeps
 from dshq_widget.training.sweep import sweep
-from dshq_widget.training.sweep_results import SweepResult, SweepRun, interval, t95
+from dshq_widget.training.sweep_results import MOST_BYTES, SweepResult, SweepRun, interval, t95
 from dshq_widget.training.sweep_space import Choices, Range, parse, read
 
 optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed (Optuna)")
@@ -163,14 +164,43 @@ def test_nor_does_one_drive_a_terminal_or_keep_anybody_waiting(trained, tmp_path
     assert sweep("bandit", {"activation": ["relu", "tanh"]}, **how).best.label == "activation= [2J x"
     os.truncate(tmp_path / "runs.csv", 1 << 40)  # with holes, a terabyte takes some kilobytes
     sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
-    for content, said in (("[" * 100_000, "not valid JSON"), (None, "no regular file")):
+    died = SweepRun(0, {"gamma": 1}, 0, None, "\x1b[2J it died", {}, {})
+    with pytest.raises(RuntimeError, match="value of elo:  \\[2J it died"):
+        SweepResult(tmp_path, "elo", True, (died,)).best  # noqa: B018
+    for content, said in (("[" * 100_000, "not valid JSON"), ("pipe", "no regular file"), ("long", "has more than")):
         path.unlink()
-        if content is None:
+        if content == "pipe":
             os.mkfifo(path)
         else:
             path.write_text(content)
+        if content == "long":
+            os.truncate(path, MOST_BYTES + 1)
+        waited = threading.Timer(60, lambda: os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK)))  # so long, then fail
+        waited.daemon = True
+        waited.start()
         with pytest.raises((ValueError, OSError), match=said):
             sweep("bandit", {"activation": ["relu", "tanh"]}, **how)
+        waited.cancel()
+
+
+def test_what_a_sweep_writes_goes_through_no_link(trained, tmp_path):
+    """In a folder of somebody else's the curves took the place of a file elsewhere, and runs went there."""
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    folder, outside = tmp_path / "theirs", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine.txt").write_text("mine")
+    words = ["sweep", "bandit", "--set", "gamma=0.9,0.98", "--seeds", "1", "--updates", "1", "--out", str(folder)]
+    assert main.main(words) == 0
+    (folder / "runs" / "0000-seed0.json").unlink()  # so it is made again, and the table written
+    for name in ("curves.png", "runs.csv"):
+        (folder / name).unlink()
+        (folder / name).symlink_to(outside / "mine.txt" if name == "curves.png" else outside / "new.csv")
+    assert main.main(words) == 0
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG") and not (folder / "runs.csv").is_symlink()
+    (folder / "runs").rename(tmp_path / "runs")
+    (folder / "runs").symlink_to(outside, target_is_directory=True)
+    assert main.main(words) == 2
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("mine.txt", "mine")]
 
 
 @pytest.mark.parametrize("lies", [lambda path: path.write_text("text.usetex: True\n"), os.mkfifo])
@@ -186,19 +216,6 @@ def test_the_command_draws_by_no_settings_that_lie_in_the_folder(trained, tmp_pa
     )
     subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True, timeout=120)
     assert (tmp_path / "curves.png").stat().st_size > 1000
-
-
-def test_nor_does_it_draw_through_a_link_that_leads_out_of_the_folder(trained, tmp_path, capsys):
-    """The folder of a sweep may be somebody else's: what the link led to was gone."""
-    pytest.importorskip("matplotlib")
-    words = ["sweep", "bandit", "--set", "gamma=0.9,0.99", "--updates", "1", "--out", str(tmp_path / "theirs")]
-    assert main.main(words) == 0
-    picture, mine = tmp_path / "theirs" / "curves.png", tmp_path / "mine.txt"
-    picture.unlink()
-    picture.symlink_to(mine)
-    mine.write_text("a year's work")
-    assert main.main(words) == 0
-    assert mine.read_text() == "a year's work" and picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_run_whose_curve_lacks_the_metric_has_no_line(tmp_path):
