@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import logging
 import re
 import shutil
 import time
@@ -32,6 +33,8 @@ KEPT = 5
 """Finished runs kept per drill."""
 QUIET_SECONDS, DAY = 60.0, 86_400.0
 """A run of another machine that is trained is written every 20 s; one that has saved nothing may be empty for a day."""
+
+log = logging.getLogger("dshq_widget")
 
 
 class Run:
@@ -76,16 +79,22 @@ def folder_of(root: Path, name: str) -> Path:
 
 def earlier(root: Path, name: str, rules_hash: str, algorithm: str) -> Earlier | None:
     """The newest run of this drill with the same rules and the same algorithm whose kernel has ended; None if there is
-    none.
+    none. A newer one of other rules is passed over, and the log says so.
     """
+    told = False
     for run in _left(folder_of(root, name)):
         path = run / AUTOSAVE
         try:
             saved, written = checkpoint.load(path), path.stat().st_mtime
         except (checkpoint.CheckpointError, OSError):  # cut off by a full disk, or written by a newer release
             continue
-        if (saved.rules_hash, saved.algorithm) == (rules_hash, algorithm) and saved.step > 0:
+        if saved.algorithm != algorithm or saved.step <= 0:
+            continue
+        if saved.rules_hash == rules_hash:
             return Earlier(path, written, saved.version, saved.step)
+        if not told:
+            told = True
+            log.warning("your run of %s in %s had other rules, and is not resumed: policy=FILE plays it", name, path)
     return None
 
 

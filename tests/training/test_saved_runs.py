@@ -56,6 +56,24 @@ def test_the_newest_run_whose_owner_is_gone(tmp_path: Path):
     second.close()
 
 
+def test_a_newer_run_of_other_rules_is_passed_over_and_told(tmp_path: Path, caplog):
+    """After an update nothing was offered, without a word."""
+    runs = [Run(tmp_path, "bandit") for _ in range(4)]
+    for at, (run, rules, algorithm) in enumerate(
+        zip(runs, (RULES, "0" * 16, "1" * 16, "0" * 16), ("ppo", "ppo", "ppo", "spo"), strict=True), 1
+    ):
+        save(run.path, at, 1000.0 * at, rules_hash=rules, algorithm=algorithm)
+        run.close()
+    assert found(tmp_path) == 1
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said.startswith(f"your run of bandit in {runs[2].path / AUTOSAVE} had other rules")
+    caplog.clear()
+    last = Run(tmp_path, "bandit")
+    save(last.path, 9, 9000.0)
+    last.close()
+    assert found(tmp_path) == 9 and not caplog.records, "it is the newest"
+
+
 def test_what_cannot_be_gone_on_with_is_passed_over(tmp_path: Path):
     for at, version, spoil in ((1000, 7, False), (2000, 0, False), (3000, 9, True)):
         run = Run(tmp_path, "bandit")
