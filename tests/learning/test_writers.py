@@ -105,7 +105,7 @@ def test_a_reward_of_ones_own_begins_another_table_and_the_one_so_far_is_kept(tm
 
 @pytest.mark.parametrize("there", ["a link to nothing", "a link to a file", "a pipe"])
 def test_a_table_is_written_through_no_link_and_into_no_pipe(tmp_path, there):
-    """In a folder of somebody else's they led out of it, and kept the learner waiting for good."""
+    """In a folder of somebody else's a link led out of it. A pipe is refused as before, and not waited for."""
     folder, outside = tmp_path / "logs", tmp_path / "outside.txt"
     folder.mkdir()
     if there == "a pipe":

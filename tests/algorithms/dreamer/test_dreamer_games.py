@@ -19,7 +19,7 @@ from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.sizes import STRIDE, rows_needed, suits
 from dshq_widget.algorithms.dreamer.run import new_settings
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.source import COUNTS, DreamerGames
+from dshq_widget.algorithms.dreamer.source import COUNTS, SAMPLING, DreamerGames
 from dshq_widget.cli import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.drill.compiled import compile_drill
@@ -199,6 +199,17 @@ class TestFingerprint:
         older = {name: row for name, row in saved(one).items() if name != fingerprint.NAME}
         DreamerGames(two, None, DreamerSettings(games=16), 0, warnings.append).restore(older)
         assert two.ring.total == 0 and "does not say what its rewards were paid for" in warnings[0]
+
+    def test_counts_of_a_file_are_those_that_a_run_can_have(self):
+        """With a debt without end the learner only learned, with one below 0 it only played."""
+        one, settings = actor(), DreamerSettings(games=16)
+        one.step(one.random)
+        player, chance = SimpleNamespace(restore=lambda _: None), torch.Generator().manual_seed(1)
+        for counts, due in (([1e300] * 4, settings.batch * settings.sequence + settings.ratio * 16), ([-1e300] * 4, 0)):
+            source = DreamerGames(actor(), player, settings, 0, print)
+            source.restore(saved(one) | {SAMPLING: chance.get_state().numpy(), COUNTS: np.array(counts)})
+            assert source.due == due
+            assert {source.replayed, source.played, source._decisions} == {2**53 if due else 0}
 
     @pytest.mark.parametrize(("drill", "kept"), [("approach", 0), ("bandit", 40)])
     def test_another_discount_in_a_run_empties_it_where_potentials_are_paid(self, drill, kept):
