@@ -94,6 +94,10 @@ def test_the_littlest_jupyterhub_keeps_what_it_has():
     culler = {"name": "cull-idle"}
     services = c.JupyterHub.services.get_value([culler])
     assert [service["name"] for service in services] == ["cull-idle", "league"]
+    assert services[1]["user"] == "dshq-league", "without one it is root's, and it plays files of students"
+    made = (DOCS / "README.md").read_text()
+    folder = services[1]["command"][-1].removeprefix("sqlite:///").removesuffix("/league.db")
+    assert "useradd --system dshq-league" in made and f"install -d -o dshq-league -m 700 {folder}" in made
     roles = {role["name"]: role["scopes"] for role in c.JupyterHub.load_roles.get_value([])}
     assert roles == {"user": ["self", LEAGUE], "league": ["read:users:groups"]}
     rules = Rules.of({**c.Spawner.environment, "JUPYTERHUB_USER": "ada"})

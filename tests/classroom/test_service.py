@@ -50,7 +50,8 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     for path in ("/", "/round/1", "/teach", "/student", "/match/1", "/round/1.csv"):
         status, headers, _ = stranger.ask("GET", path)
         assert status == 302 and headers["Location"].startswith("/login?next="), path
-        assert stranger.ask("GET", path, Accept="application/json")[0] == 401
+        status, _, said = stranger.ask("GET", path, Accept="application/json")
+        assert status == 401 and "send the header 'Authorization: token TOKEN'" in said
     assert stranger.ask("GET", "/nowhere")[0] == 404
     assert stranger.fill_in("/login", "/login", token="guess")[0] == 401
     ada = Person(service.port).log_in(store.issue_token("ada"))
@@ -497,7 +498,8 @@ def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, 
         assert main.main(["submit", path, "--to", to, "--token", token]) == 2
         assert told in capsys.readouterr().err
     assert main.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
-    assert "rejected it: Log in first" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "rejected it: Log in first, or send the header 'Authorization: token TOKEN'" in said
     assert main.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
     assert main.main(["league", "serve", "--port", "70000"]) == 2
     assert main.main(["league", "verify"]) == 2

@@ -177,6 +177,9 @@ def test_what_is_refused(store: Store):
         store.round(77)
     with pytest.raises(LeagueError, match="not published"):
         store.match(store.next_job().id)
+    store.issue_token("prof", instructor=True)
+    with pytest.raises(LeagueError, match="'prof' is an instructor: tick 'as instructors', or choose another name"):
+        store.issue_token("prof")
     with pytest.raises(LeagueError, match="a title must have 1 to 80"):
         store.open_round(" ", "ball", "0123", [], 1, False)
 

@@ -4,6 +4,8 @@ import contextlib
 import gzip
 import json
 import sqlite3
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,8 @@ pytest.importorskip("sqlalchemy")
 from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
+from dshq_widget.classroom import block_player, rounds
 from dshq_widget.classroom import referee as referees
-from dshq_widget.classroom import rounds
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.once import AWAY_SECONDS, MOST, Once
 from dshq_widget.classroom.referee import Referee, RefereeThread
@@ -130,6 +132,26 @@ def test_a_page_that_fails_at_each_request_is_logged_once(store: Store, caplog):
         ada = Person(service.port).log_in(store.issue_token("ada"))
         assert [ada.ask("GET", f"/match/{store.results(number)[0].id}")[0] for _ in range(3)] == [500] * 3
     assert caplog.text.count("Traceback") == 1
+
+
+def test_a_service_that_ends_waits_for_no_block_without_end(store: Store, monkeypatch):
+    """The next one plays it."""
+
+    endless = [sys.executable, "-c", "import time; time.sleep(600)"]
+    monkeypatch.setattr(block_player, "own_python", lambda *_: endless)
+    monkeypatch.setattr(referees, "STOP_SECONDS", 0.2)
+    number = open_round(store, blocks=1)
+    store.submit(number, "ada", 1, 1, "a1", policy_bytes(0))
+    store.close_round(number, [Anchor("random", "random")])
+    thread = RefereeThread(store)
+    thread.start()
+    playing = thread._referee._apart
+    process = until(lambda: playing._process)
+    ending = threading.Thread(target=thread.stop, daemon=True)
+    ending.start()
+    ending.join(60)
+    assert not ending.is_alive() and not thread._thread.is_alive() and process.poll() is not None
+    assert store.progress(number) == (0, 1)
 
 
 class Broken(Referee):
