@@ -315,6 +315,21 @@ def test_a_submission_that_is_graded_runs_without_the_instructors_tokens(tmp_pat
     assert [output.data["text/plain"] for output in made.cells[0].outputs] == ["['DSHQ_LESSON_SECONDS']"]
 
 
+def test_a_submission_of_many_cells_has_half_an_hour(tmp_path: Path, monkeypatch):
+    """Each cell had ten minutes: a notebook of a thousand kept everybody else's waiting for a week."""
+    pytest.importorskip("nbgrader.preprocessors", reason="pip install 'dshq-widget[instructor]'")
+    from nbclient.exceptions import DeadKernelError
+
+    from dshq_widget.lessons import executing
+
+    monkeypatch.setattr(executing, "MOST_SECONDS", 3.0)
+    (tmp_path / "nbgrader_config.py").write_text(assignments.CONFIGURATION)
+    execute = executing.ExecuteWithoutSecrets(parent=None, config=run(tmp_path / "nbgrader_config.py"))
+    cells = [nbformat.v4.new_code_cell(f"import time\ntime.sleep(1)  # {k}") for k in range(30)]
+    with pytest.raises(DeadKernelError):
+        execute(nbformat.v4.new_notebook(cells=cells), {})
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system limits a process's memory")
 def test_a_submission_that_is_graded_fills_no_memory(tmp_path: Path, monkeypatch):
     """One line that prints without end took 16 GB within 40 s, of the kernel and of nbgrader, which keeps all of it."""
