@@ -41,6 +41,8 @@ KEPT = ("DSHQ_LESSON_SECONDS", "DSHQ_RUNS_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
 """Variables that such a process gets beside those that every program needs: no secrets."""
 LARGEST_FILE = 1 << 28
 """Bytes that the process may write into one file: a policy's, at most. What it prints goes into one, too."""
+LONGEST_ANSWER = 200_000
+"""Letters of an answer that the grader's own process reads; lessons' have a hundredth. Four million took 2 GB."""
 LEAST_MEMORY, LEAST_EACH = 2 << 30, 64 << 20
 """Bytes that it may have in any case, ten times a lesson's; and for each processor, whose threads take that."""
 LAST_PRINTED, LONGEST_LACK, LONGEST_RESULT = 300, 2000, 1 << 20
@@ -95,6 +97,8 @@ def most_memory() -> int:
 
 def _unread(answer: str, lesson_cells: list[str]) -> str:
     """Why an answer is not run, "" if it is."""
+    if len(answer) > LONGEST_ANSWER:
+        return f"somebody has to read it: it has {len(answer):,} letters, more than {LONGEST_ANSWER:,}"
     try:
         names = reached(answer, lesson_cells)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a NUL, and of what is nested deeply

@@ -13,7 +13,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat.v4 import new_output
 from traitlets import Bool
 
-from dshq_widget.lessons.afresh import missing
+from dshq_widget.lessons.afresh import LONGEST_ANSWER, missing
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
 
@@ -62,8 +62,8 @@ def _answers(nb: Any) -> dict[str, str]:
 
 def _has_code(source: str) -> bool:
     try:
-        return bool(ast.parse(source).body)
-    except (SyntaxError, ValueError):  # whoever runs it says what is wrong
+        return len(source) > LONGEST_ANSWER or bool(ast.parse(source).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # whoever runs it says what is wrong
         return True
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from nbformat.v4 import new_output
 
 import dshq_widget.lessons as L
-from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh
+from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh, grading
 from dshq_widget.lessons.afresh import missing
 from dshq_widget.lessons.checks import bandit
 from dshq_widget.lessons.grading import Afresh
@@ -257,6 +258,16 @@ def test_an_answer_fills_no_memory(monkeypatch: pytest.MonkeyPatch):
     assert most > afresh.LEAST_MEMORY
     (lack,) = afresh.missing(LESSON.name, [f"x = bytearray({most})"])
     assert lack.startswith("the answer ended with MemoryError")
+
+
+def test_an_answer_of_megabytes_is_read_by_nobody_but_people():
+    """The grader's own process reads answers before any is run: four megabytes took 2 GB and 42 s."""
+    long = f"x = [{'1,' * 2_000_000}]"
+    begun = time.process_time()
+    assert afresh._unread(long, []).startswith("somebody has to read it: it has 4,000,006 letters")
+    assert grading._has_code(long) and grading._has_code(f"{'(' * 5000}{')' * 5000}")
+    assert time.process_time() - begun < 1
+    assert afresh._unread("x = 1\n" * 20_000, []) == ""
 
 
 FRAMES = """
