@@ -1,116 +1,29 @@
 """A widget on a page of its own: who is let in, what a page is told, and what of it the widget hears."""
 
 import asyncio
-import functools
-import json
 import socket
 import struct
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from tornado.httpclient import HTTPClientError, HTTPRequest
-from tornado.iostream import StreamClosedError
-from tornado.websocket import WebSocketClientConnection, websocket_connect
+from tornado.httpclient import HTTPClientError
+from tornado.websocket import websocket_connect
 
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.connections import BoundedServer
 from dshq_widget.runtime.rate_limit import RateLimit
-from dshq_widget.widget import inbox, page_files, play_comm, play_server
+from dshq_widget.widget import inbox, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
-from dshq_widget.widget.play_comm import packed, unpacked
-from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
+from dshq_widget.widget.play_comm import packed
+from dshq_widget.widget.play_server import TOO_SLOW, serve
+from tests.harness.browser.served import PATIENCE, Page, bundle, in_a_loop, opened, served, status_of
 
-PATIENCE = 300.0  # seconds
-
-
-@pytest.fixture(autouse=True)
-def bundle(tmp_path, monkeypatch):
-    """A page's bundle, so that these tests need no Node."""
-    for name in ("widget.js", "play.js"):
-        (tmp_path / name).write_text(f"/* {name} */\n")
-    monkeypatch.setattr(page_files, "STATIC", tmp_path)
-
-
-@pytest.fixture
-def served() -> Iterator[tuple[DrillWidget, PlayServer]]:
-    with DrillWidget(Bandit, seed=3) as made:
-        server = serve(made)
-        yield made, server
-        server.close()
-
-
-class Page:
-    """A page's websocket: `traits` as the page holds them, `said` the messages."""
-
-    def __init__(self, connection: WebSocketClientConnection) -> None:
-        self.connection = connection
-        self.traits: dict[str, Any] = {}
-        self.said: list[tuple[dict[str, Any], list[bytes]]] = []
-        self.kinds: list[str] = []
-
-    async def hear(self) -> bool:
-        """Take one frame; False where the connection has ended."""
-        frame = await asyncio.wait_for(self.connection.read_message(), PATIENCE)
-        if frame is None:
-            return False
-        message, buffers = unpacked(frame)
-        data = message["data"]
-        self.kinds.append(message["type"])
-        if data.get("method") == "custom":
-            self.said.append((data["content"], [bytes(buffer) for buffer in buffers]))
-            return True
-        for path, buffer in zip(data.get("buffer_paths", ()), buffers, strict=True):
-            holder = data["state"]
-            for key in path[:-1]:
-                holder = holder[key]
-            holder[path[-1]] = bytes(buffer)
-        self.traits |= data.get("state", {})
-        if "seq" in data.get("state", {}) and message["type"] == "comm_msg":
-            await self.say({"method": "custom", "content": {"type": "ACK", "seq": self.traits["seq"]}})
-        return True
-
-    async def until(self, good: Callable[[], Any]) -> None:
-        while not good():
-            assert await self.hear(), "the connection ended before that"
-
-    async def ended(self) -> None:
-        while await self.hear():
-            pass
-
-    async def say(self, data: dict[str, Any], *buffers: bytes) -> None:
-        await self.connection.write_message(packed(data, buffers), binary=True)
-
-    async def hello(self) -> None:
-        await self.say({"method": "custom", "content": {"type": "HELLO", "seq": self.traits["seq"]}})
-
-
-async def opened(server: PlayServer, url: str = "", **headers: str) -> Page:
-    address = (url or server.url).replace("http://", "ws://").replace("/?", "/socket?")
-    page = Page(await websocket_connect(HTTPRequest(address, headers=headers)))
-    await page.hear()
-    return page
-
-
-def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    @functools.wraps(test)
-    def run(*given: Any, **named: Any) -> None:
-        asyncio.run(asyncio.wait_for(test(*given, **named), 3 * PATIENCE))
-
-    return run
-
-
-def status_of(url: str, **headers: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=PATIENCE) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+__all__ = ["bundle", "served"]
 
 
 def test_the_page_and_its_code(served):
@@ -173,25 +86,10 @@ async def test_another_user_of_the_machine_is_refused_though_he_has_read_the_tok
     )
     with pytest.raises((urllib.error.URLError, ConnectionError)):
         status_of(server.url)
-    with pytest.raises((HTTPClientError, StreamClosedError)):
+    with pytest.raises((HTTPClientError, OSError)):
         await websocket_connect(server.url.replace("http", "ws").replace("/?", "/socket?"))
     port = int(server.url.split(":")[2].split("/")[0])
     assert len(asked) == 2 and all(own == ("127.0.0.1", port) != peer for peer, own in asked)
-
-
-@in_a_loop
-async def test_another_users_connections_take_the_place_of_no_others(served, monkeypatch):
-    """Fifty thousand a second, of which each closed the one that had waited longest, kept everybody's pages out."""
-    _, server = served
-    port = int(server.url.split(":")[2].split("/")[0])
-    ours = socket.create_connection(("127.0.0.1", port), PATIENCE)
-    monkeypatch.setattr(play_server, "of_neighbour", lambda link: link.getpeername() != ours.getsockname())
-    for _ in range(3 * BoundedServer.most_open):
-        with socket.create_connection(("127.0.0.1", port), PATIENCE) as theirs:
-            assert await asyncio.to_thread(theirs.recv, 1) == b""
-    ours.sendall(f"GET /?token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    assert (await asyncio.to_thread(ours.recv, 100)).startswith(b"HTTP/1.1 200")
-    ours.close()
 
 
 @in_a_loop
@@ -275,20 +173,8 @@ async def test_what_the_others_hear_of_the_show_is_checked(served):
         assert await other.hear()
         heard.append(other.traits["show"])
     assert {str({**show, "speed": 0}) for show in heard} == {str({**before, "speed": 0})}
-    assert w.show == {**before, "speed": 4.0}
-
-
-@in_a_loop
-async def test_a_page_in_the_background_stops_nothing_on_the_others(served):
-    w, server = served
-    one, other = await opened(server), await opened(server)
-    for page, visible in ((one, True), (other, False)):
-        state = {"type": "PAGE_STATE", "version": 0, "fps": 30.0, "visible": visible}
-        await page.say({"method": "custom", "content": state})
-        await page.say({"method": "update", "state": {"show": {**page.traits["show"], "speed": 2.0 + visible}}})
-        while w.speed != 2.0 + visible:
-            await asyncio.sleep(0.01)
-    assert not w._outbox.flow.hidden
+    while w.show != {**before, "speed": 4.0}:  # the others hear of it first
+        await asyncio.sleep(0.01)
 
 
 @in_a_loop
@@ -413,34 +299,6 @@ async def test_pages_that_are_opened_without_end_are_refused(served, monkeypatch
 
 
 @in_a_loop
-async def test_a_text_that_cannot_be_sent_on_is_not_heard(served, tmp_path):
-    """A file with half of a character in its name: it stood in the status, so no page heard anything any more, and none
-    could be opened.
-    """
-    w, server = served
-    policy = w.save(tmp_path / "saved.dshq").read_bytes()
-    bad, fine = await opened(server), await opened(server)
-    await fine.hello()
-    said = {"type": "LOAD_POLICY", "name": "\ud800.dshq", "part": 0, "parts": 1}
-    text = json.dumps({"method": "custom", "content": said}).encode()
-    await bad.connection.write_message(struct.pack("<3I", 2, len(text), len(policy)) + text + policy, binary=True)
-    show = {"method": "update", "state": {"show": {**w.show, "mode": "\udfff"}}}
-    line = {"method": "custom", "content": {"type": "CHECK_REWARD", "line": "1"}}
-    for one in (show, line):
-        await bad.connection.write_message(ascii_frame(one), binary=True)
-    await fine.until(lambda: any(one["type"] == "REWARD_CHECKED" for one, _ in fine.said))
-    w.speed = 8
-    await fine.until(lambda: fine.traits["show"]["speed"] == 8)
-    assert (await opened(server)).traits["show"]["speed"] == 8
-
-
-def ascii_frame(data: dict[str, Any]) -> bytes:
-    """A message without buffers, its text in ASCII."""
-    text = json.dumps(data).encode()
-    return struct.pack("<2I", 1, len(text)) + text
-
-
-@in_a_loop
 async def test_a_message_has_a_bound_though_its_buffers_may_be_large(served):
     _, server = served
     bad = await opened(server)
@@ -461,49 +319,6 @@ async def test_a_page_that_takes_nothing_is_dropped_and_holds_nobody_up(served, 
     await slow.ended()
     assert slow.connection.close_code == TOO_SLOW
     assert (await opened(server)).traits["status"] == "idle"
-
-
-@in_a_loop
-async def test_pages_that_do_not_read_hold_a_file_once(served, monkeypatch):
-    """Each had a copy: forty of them held twenty megabytes forty times, for as long as they liked."""
-    w, server = served
-    sockets: list[Any] = []
-    begin = play_server._Socket.open
-    monkeypatch.setattr(play_server._Socket, "open", lambda page, *_: (sockets.append(page), begin(page))[1])
-    port, links = int(server.url.split(":")[2].split("/")[0]), []
-    asked = (
-        f"GET /socket?token={server.token} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
-    for _ in range(6):
-        link = socket.socket()
-        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
-        link.connect(("127.0.0.1", port))
-        link.sendall(asked.encode())
-        links.append(link)
-    while len(sockets) < len(links):
-        await asyncio.sleep(0.01)
-    w.send({"type": "POLICY_FILE", "name": "x", "problem": "", "request": 1}, [bytes(24 << 20)])
-
-    def waiting() -> list[Any]:
-        rows = [row for page in sockets for row in page.ws_connection.stream._write_buffer._buffers]
-        return [bytes_ for _, bytes_ in rows if len(bytes_) > 16 << 20]
-
-    while len(waiting()) < len(links):
-        await asyncio.sleep(0.01)
-    assert len({id(one.obj) for one in waiting()}) == 1
-    for link in links:
-        link.close()
-
-
-@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65535, 65536, 70000])
-@in_a_loop
-async def test_frames_of_any_length_arrive(served, size):
-    w, server = served
-    page = await opened(server)
-    w.send({"type": "LOG", "level": "notice", "text": ""}, [bytes(size)])
-    await page.until(lambda: page.said)
-    assert page.said[0][1] == [bytes(size)]
 
 
 @in_a_loop
