@@ -15,6 +15,7 @@ from dshq_widget.contract.curves import Curve
 from dshq_widget.contract.game_spec import Game, GameSpec
 from dshq_widget.contract.settings import DEVICES
 from dshq_widget.gpu.device import check_device
+from dshq_widget.learning.saved import saved_state
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
@@ -125,6 +126,9 @@ CURVES = (
     ),
 )
 
+LEARNED = ("model", "actor", "critic")
+"""What has an optimiser of its own."""
+
 ALGORITHM = Algorithm(
     "dreamer",
     start,
@@ -139,6 +143,19 @@ ALGORITHM = Algorithm(
     suits=suits,
     evaluate=evaluate,
     ingests=ingests,
+    tensors={
+        "train.arrival": saved_state.numbers(5, -1),
+        "train.running": saved_state.numbers(-1, -1),
+        "train.dreamer.counts": saved_state.numbers(4),
+        "train.dreamer.draws": saved_state.generator,
+        "train.dreamer.ring.shape": saved_state.numbers(3, low=0),
+        **{f"train.dreamer.player.{name}": saved_state.numbers(-1, -1) for name in ("h", "z", "action")},
+        **{f"train.dreamer.agent.{part}.steps": saved_state.number(0) for part in LEARNED},
+        **{f"train.dreamer.agent.{part}.m": saved_state.numbers(-1) for part in LEARNED},
+        **{f"train.dreamer.agent.{part}.v": saved_state.numbers(-1, low=0.0) for part in LEARNED},
+        "train.dreamer.agent.slow": saved_state.numbers(-1),
+        "train.dreamer.agent.spread": saved_state.numbers(low=0.0),
+    },
     played=PlayedByProcess("dshq_widget.algorithms.dreamer.show.process:run", floats, needs),
     refuses={
         "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",

@@ -159,6 +159,24 @@ class TestFiles:
         with pytest.raises(CheckpointError, match="plays in `dshq train`, `dshq evaluate` and `dshq play` only"):
             loading.load_policy(bandit)
 
+    @pytest.mark.parametrize(
+        ("name", "row"),
+        [
+            ("train.dreamer.draws", np.zeros(3, np.uint64)),
+            ("train.dreamer.counts", np.zeros(2)),
+            ("train.dreamer.agent.actor.steps", np.array(-1)),
+            ("train.dreamer.agent.actor.v", np.full(4, -1.0, np.float32)),
+            ("train.dreamer.player.h", np.zeros(4, np.float32)),
+            ("train.running", np.zeros(4)),
+        ],
+    )
+    def test_what_no_run_saves_is_refused_when_it_is_loaded(self, bandit, name, row, tmp_path):
+        """Else the run that was there before has made room for one that cannot begin."""
+        saved = checkpoint.load(bandit)
+        path = checkpoint.save(tmp_path / "odd.dshq", dataclasses.replace(saved, state=saved.state | {name: row}))
+        with pytest.raises(CheckpointError, match=rf"its {name}, .*, is not what a run saves"):
+            Trainer(path)
+
     def test_a_ring_comes_back_whole(self):
         ring = ReplayRing(16, 8)
         ring.obs.random_()
