@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli.arguments import UsageError
@@ -15,6 +17,14 @@ from dshq_widget.policy import ladder
 if TYPE_CHECKING:
     from dshq_widget.drill.declaration import Drill
     from dshq_widget.policy.checkpoint import Checkpoint
+
+
+class _Text(SourceFileLoader):
+    """Runs the text of a file, which a person can read, and nothing that `__pycache__` beside it says of it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """See `importlib.abc.InspectLoader`."""
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def classes(path: str) -> list[type[Drill]]:
@@ -29,8 +39,8 @@ def classes(path: str) -> list[type[Drill]]:
     if not file.is_file():
         raise UsageError(f"expected a Python file with a Drill class, but there is no file {path!r}")
     name = f"_given_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Text(name, str(file)))
+    assert spec is not None and spec.loader is not None, "it is given one"
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -2,9 +2,12 @@
 # ruff: noqa: F821  (random, random_int, circle and box are words of the rules language)
 
 import json
+import py_compile
 import sys
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 import pytest
 
@@ -339,6 +342,16 @@ def test_a_file_that_is_named_from_its_folder_has_its_lines_named_too(tmp_path, 
     monkeypatch.setattr("sys.path", [*sys.path])
     with pytest.raises(ValueError, match=r"^own\.py:3: SyntaxError"):
         classes("own.py")
+
+
+def test_what_runs_is_the_text_that_a_person_can_read(tmp_path):
+    """Python would run what `__pycache__` beside it says the text is, which nobody reads."""
+    theirs, file = tmp_path / "theirs.py", tmp_path / "wrong.py"
+    theirs.write_text("raise RuntimeError('theirs')\n")
+    py_compile.compile(str(theirs), cache_from_source(str(file)), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+    file.write_text("x = 1\n")
+    with pytest.raises(ValueError, match="defines no drill"):
+        classes(str(file))
 
 
 def test_what_is_no_file_is_told():
