@@ -10,10 +10,11 @@ pytest.importorskip("sqlalchemy")
 
 from sqlalchemy import event
 
-from dshq_widget.classroom import standings
+from dshq_widget.classroom import rounds, standings
+from dshq_widget.classroom.service import pages
 from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.store import FINISHED, PLAYING, Anchor, Outcome, Store
-from tests.harness.class_league import Person, Service, open_round
+from tests.harness.class_league import Person, Service, open_round, record_all
 
 
 class Changes:
@@ -48,12 +49,25 @@ def test_it_is_worked_out_once_until_the_round_changes():
     asyncio.run(go())
 
 
+def test_a_students_page_has_the_results_of_the_newest_rounds(store, monkeypatch):
+    """Those of a whole year were worked out at each look, for eight seconds."""
+    monkeypatch.setattr(pages, "MOST_RESULTS", 2)
+    for _ in range(3):
+        number = open_round(store)
+        store.submit(number, "ada", 1, 0, "d", b"")
+        store.close_round(number, rounds.anchors_of("ball", []))
+        record_all(store, Outcome(16, 8, 8, b""))
+    with Service(store) as service:
+        text = Person(service.port).log_in(store.issue_token("ada")).get("/student")
+    assert text.count("1 of 1, Elo") == 2 and text.count("in the round&#x27;s table") == 1
+
+
 def test_of_many_rounds_the_last_results_are_kept():
     """A table of 300 students has megabytes, and everybody may look at each of many rounds."""
-    recent, rounds, done = Recent(Changes()), [SimpleNamespace(id=k, state=FINISHED) for k in range(5)], []
+    recent, played, done = Recent(Changes()), [SimpleNamespace(id=k, state=FINISHED) for k in range(5)], []
 
     async def go() -> None:
-        for found in (*rounds, *reversed(rounds)):
+        for found in (*played, *reversed(played)):
             await recent.of("progress", found, lambda number: number)
             await recent.of("table", found, done.append, 3)
         assert done == [0, 1, 2, 3, 4, 1, 0]

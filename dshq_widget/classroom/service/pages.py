@@ -27,6 +27,10 @@ MOST_NAMES = 2000
 """Largest number of accounts created at once."""
 MAX_NAMES_BYTES = 1024 * 1024
 """Of the form that has them."""
+MOST_RESULTS = 24
+"""Rounds whose results stand on a student's page, the newest: their tables are kept. Those of a whole year took a
+processor eight seconds each time.
+"""
 LONGEST_LENGTH = 18
 """Digits of a Content-Length that is read: Python refuses to read thousands."""
 LOCAL = re.compile(r"/(?:[!#-.0-\[\]-~][!#-\[\]-~]*)?")
@@ -274,7 +278,7 @@ class Student(Page):
         mine = name == self.current_user.name
         waiting = {row.id for row in newest.values() if row.state == OPEN and mine}
         for found in all_rounds:
-            if found.id in newest and found.state == FINISHED:
+            if found.id in newest and found.state == FINISHED and len(standing) < MOST_RESULTS:
                 table = (await self.standing(found)).table
                 students = sum(row.ranked for row in table.rows)
                 standing[found.id] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
