@@ -10,6 +10,7 @@ from typing import Any
 from nbgrader.preprocessors import Execute
 
 from dshq_widget.lessons.afresh import environment, most_memory
+from dshq_widget.system import processes
 from dshq_widget.system.limits import limit_memory
 
 MOST_SHOWN = 64 << 20
@@ -28,7 +29,7 @@ class ExecuteWithoutSecrets(Execute):
         super().start_new_kernel(**kwargs, env=environment())
         self._shown, kernel = 0, self.km.provisioner.process
         limit_memory(most_memory(), kernel.pid)
-        over = threading.Timer(MOST_SECONDS, kernel.kill)  # no harm where it has ended
+        over = threading.Timer(MOST_SECONDS, processes.end_group, [kernel.pid])  # no harm where it has ended
         over.daemon = True
         over.start()
 
@@ -39,7 +40,7 @@ class ExecuteWithoutSecrets(Execute):
         self._shown += _size(msg)
         if self._shown > MOST_SHOWN:
             self.log.error("the notebook shows more than %d bytes: it is not run any further", MOST_SHOWN)
-            self.km.provisioner.process.kill()
+            processes.end_group(self.km.provisioner.process.pid)  # jupyter_client begins a group with each kernel
             return None
         return super().process_message(msg, cell, cell_index)
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import nbformat
+import psutil
 import pytest
 import yaml
 from tornado.web import HTTPError
@@ -20,6 +21,7 @@ from traitlets.config import Config
 
 from dshq_widget.classroom.hub import demo, demo_course
 from dshq_widget.widget.quota import Rules
+from tests.harness.processes.faults import until
 from tools.instructor import assignments
 
 ROOT = Path(__file__).parent.parent.parent
@@ -351,8 +353,12 @@ def test_a_submission_that_is_graded_fills_no_memory(tmp_path: Path, monkeypatch
     assert ran("len(bytearray(1 << 30))").ename == "MemoryError"
     monkeypatch.setattr(executing, "MOST_SHOWN", 1 << 20)
     assert ran("print('x' * 1000)").text == "x" * 1000 + "\n"
+    left = tmp_path / "left"
+    leaves = f"import subprocess\nopen({str(left)!r}, 'w').write(str(subprocess.Popen(['sleep', '600']).pid))\n"
     with pytest.raises(DeadKernelError):
-        ran("import time\nwhile True:\n    print('x' * 10_000)\n    time.sleep(0.001)")
+        ran(leaves + "import time\nwhile True:\n    print('x' * 10_000)\n    time.sleep(0.001)")
+    sleeps = int(left.read_text())
+    until(lambda: not psutil.pid_exists(sleeps) or psutil.Process(sleeps).status() == psutil.STATUS_ZOMBIE)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
