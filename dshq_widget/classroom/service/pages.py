@@ -271,7 +271,7 @@ class Student(Page):
             self.instructor()
         with self.store.one_moment():
             history, entered, all_rounds = self.store.history(name), self.store.entered(name), self.store.rounds()
-        standing = {}
+        standing = dict[int, list[tuple[standings.Row, int]]]()
         newest = {row.round_id: row for row in reversed(history)}  # only that one could be withdrawn
         gone = [row for row in newest.values() if row.state != OPEN and row.round_id not in entered]
         withdrawn = {(row.round_id, row.id) for row in gone}
