@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,8 @@ class PageRun:
         elif kind == "METRICS":
             self._measured(message)
         elif kind == "LEAGUE":
-            self._say({"type": "LEAGUE", "rows": _league(message.get("rows"))})
+            spec = self._ends.trainer.drill.spec
+            self._say({"type": "LEAGUE", "rows": _league(message.get("rows"), ("random", *spec.baselines))})
         elif kind == "SCENES":
             self._say({"type": "SCENES", "rows": _measured_scenes(message.get("rows"))})
         elif kind == "WARNING":
@@ -260,10 +261,16 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= page_protocol.MOST_COUNT
 
 
-def _league(rows: Any) -> list[dict[str, Any]]:
-    """The rows of a page's league as the kernel's have them (learning/league/league.py); raises ValueError."""
+def _league(rows: Any, scripts: Collection[str]) -> list[dict[str, Any]]:
+    """The rows of a page's league as the kernel's have them (learning/league/league.py); raises ValueError. A name that
+    no player has, as `toString`, would end the drawing of tables on other pages.
+    """
     if not isinstance(rows, list) or len(rows) > MOST_LEAGUE or not all(map(_is_player, rows)):
         raise ValueError("a page's LEAGUE needs rows of players with a name, a rating, and their results")
+    if wrong := [row for row in rows if row["name"] not in (scripts if row["pinned"] else (f"v{row['version']}",))]:
+        raise ValueError(
+            f"a page's LEAGUE has a player {wrong[0]['name']!r:.60}, who is neither a version nor a script"
+        )
     return [_player(row) for row in rows]
 
 
