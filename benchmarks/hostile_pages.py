@@ -38,7 +38,7 @@ from dshq_widget.widget.play_server import TOO_SLOW
 from tests.harness.processes.faults import Family
 
 LOOK_SECONDS = 5.0
-OBEYED = ("STOP_TRAINING", "RESET_TRAINER", "PAUSE_TRAINING", "PAGE_STATE", "STEP")
+OBEYED = ("STOP_TRAINING", "RESET_TRAINER", "PAUSE_TRAINING", "STEP")
 """What any page of a widget may do to the others' show and training, and so nobody does here."""
 ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 10**400, -(10**400), 1e308, 2**63),
