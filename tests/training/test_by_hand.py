@@ -135,7 +135,7 @@ def test_networks_without_end_do_not_fill_the_disk(trainer, monkeypatch):
     for size in (8, 16, 24):
         learned(trainer, 5, size)
     trainer.start(hidden_sizes=(32,))
-    assert trainer.status == "error" and "2 versions of others" in trainer.error and "remove some" in trainer.error
+    assert trainer.status == "error" and "2 earlier runs" in trainer.error and "remove some" in trainer.error
     assert trainer.version == 5 and len(trainer.kept) == 2, "nothing is lost"
     trainer.start(hidden_sizes=(24,))
     assert trainer.status == "starting" and trainer.version == 5
@@ -146,6 +146,24 @@ def test_networks_without_end_do_not_fill_the_disk(trainer, monkeypatch):
     monkeypatch.setattr(state, "MOST_KEPT_BYTES", 1)
     trainer.start(hidden_sizes=(40,))
     assert trainer.status == "error" and str(trainer.kept[1].parent) in trainer.error
+
+
+def test_what_files_took_the_place_of_is_kept_beside_each_other(trainer, tmp_path, monkeypatch):
+    """The second one was written over the first one, of which a person had read where it is."""
+    other = trainer.save(tmp_path / "other.dshq")
+    for version in (5, 6):
+        learned(trainer, version, 8)
+        trainer.load(other)
+    kept = [tmp_path / "log" / name for name in ("replaced.dshq", "replaced-2.dshq")]
+    assert [checkpoint.load(path).version for path in kept] == [5, 6] and str(kept[1]) in trainer.status_text
+    monkeypatch.setattr(state, "MOST_KEPT", 2)
+    learned(trainer, 7, 8)
+    with pytest.raises(CheckpointError, match="2 earlier runs"):
+        trainer.load(other)
+    assert trainer.version == 7 and not (tmp_path / "log" / "arrived.dshq").exists()
+    kept[0].unlink()
+    for _ in range(3):
+        trainer.load(other)  # nothing was learned since
 
 
 @pytest.mark.parametrize("autosave", [3, None])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.scratch import Scratch
     from dshq_widget.training.saved_runs import Run
 
-AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "replaced.dshq"
+AUTOSAVE_NAME, LOADED_NAME, REPLACED = "autosave.dshq", "loaded.dshq", "replaced"
 ARRIVED_NAME = "arrived.dshq"
 
 
@@ -176,11 +176,15 @@ class RunFiles:
         return next(name for name in names if not os.path.lexists(folder / name))
 
     def set_aside(
-        self, name: str, newest: PolicyVersion, published: Callable[[], checkpoint.Checkpoint]
+        self,
+        name: str,
+        newest: PolicyVersion,
+        published: Callable[[], checkpoint.Checkpoint],
+        check_room: Callable[[], None],
     ) -> Path | None:
         """Keep the newest policy, which is being replaced, in a file of that name: its autosave, or what `published`
         makes of it where that is older. None if nothing was learned, or nothing since a file was loaded. Raises OSError
-        or CheckpointError.
+        or CheckpointError, and what `check_room` raises, which is called before anything is kept.
         """
         autosave = self.autosave()
         kept = autosave.with_name(name)
@@ -188,8 +192,10 @@ class RunFiles:
         if saved is not None and saved.version == newest.version:
             if self.resume != str(autosave):
                 return None
+            check_room()
             paths.replace(autosave, kept)
         elif newest.trained:
+            check_room()
             checkpoint.save(kept, published())
         else:
             return None

@@ -19,12 +19,14 @@ from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run.config import RunConfig
-from dshq_widget.training.run.files import REPLACED_NAME, RunFiles
+from dshq_widget.training.run.files import REPLACED, RunFiles
 from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 
 MOST_KEPT, MOST_KEPT_BYTES = 100, 1 << 30
-"""Files of what was learned before a new network began, and their bytes: a page begins networks without end."""
+"""Files of what was learned before a new network began or a file was loaded, and their bytes: a page does both without
+end.
+"""
 
 log = logging.getLogger("dshq_widget")
 
@@ -48,6 +50,7 @@ class RunState:
         self._arriving: tuple[Checkpoint, str] | None = None
         self.kept: list[Path] = []
         """Files of what was learned before a new network began."""
+        self._replaced: list[Path] = []  # before a file was loaded
 
     @property
     def start_from(self) -> str | None:
@@ -71,8 +74,6 @@ class RunState:
         or CheckpointError, and changes nothing, if it cannot be written.
         """
         newest = self._latest.newest()
-        if newest.trained:
-            self._check_kept()
         kept = self._set_aside(self._files.free_name(f"version-{newest.version}")) if newest.trained else None
         loaded = self._files.resume
         self.forget()
@@ -84,13 +85,13 @@ class RunState:
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
 
     def _check_kept(self) -> None:
-        """Raises OSError if so much is kept that no more should be."""
-        there = [path for path in self.kept if path.exists()]
+        """Raises OSError if so much of earlier runs is kept that no more should be."""
+        there = [path for path in (*self.kept, *self._replaced) if path.exists()]
         nbytes = sum(path.stat().st_size for path in there)
         if len(there) >= MOST_KEPT or nbytes >= MOST_KEPT_BYTES:
             raise OSError(
-                f"a new network would begin, and {len(there)} versions of others, {nbytes >> 20} MB, are kept in "
-                f"{there[0].parent}: remove some of them there first, or set the network back"
+                f"what was learned would be kept beside {len(there)} earlier runs, {nbytes >> 20} MB in "
+                f"{there[0].parent}: remove some of them there first"
             )
 
     def check(self, saved: Checkpoint, name: str) -> None:
@@ -139,10 +140,12 @@ class RunState:
         arrived = self._files.put(saved)
         try:
             with self._config.changing(shape):
-                kept = self._set_aside(REPLACED_NAME)
+                kept = self._set_aside(self._files.free_name(REPLACED))
         except (OSError, ValueError) as error:
             arrived.unlink(missing_ok=True)
             raise CheckpointError(f"cannot load {name!r}: {error}") from error
+        if kept:
+            self._replaced.append(kept)
         self.forget()
         self.adopt(saved, self._files.take(arrived))
         if ladder.resolve(name):
@@ -175,7 +178,7 @@ class RunState:
             made = self.whole(newest)
             return dataclasses.replace(made, config=values.to_json(), algorithm_settings=own)
 
-        return self._files.set_aside(name, newest, published)
+        return self._files.set_aside(name, newest, published, self._check_kept)
 
     def handed_over(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """What a file needs besides the policy to play as `newest` does: nothing, unless the policy is more than that.
