@@ -10,7 +10,7 @@ import pytest
 
 from dshq_widget import algorithms
 from dshq_widget.learning.saved import saved_state
-from dshq_widget.learning.saved.generator import pack_generator
+from dshq_widget.learning.saved.generator import pack_generator, unpack_generator
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.supervisor import Exit
@@ -145,6 +145,21 @@ def test_what_a_run_saves_is_what_is_wanted():
     saved = checkpoint.load(RELEASED)
     saved_state.check(saved.state, saved.metrics, saved.weights.size, {})
     assert {"adam_m", "train.entropy", "train.guard", "train.awake", "generator_update"} <= set(saved.state)
+
+
+@pytest.mark.parametrize(("word", "value"), [(3, 0), (3, 2), (4, 2), (5, 1 << 32)])
+def test_a_generator_that_may_draw_0_for_ever_is_none(word, value):
+    """numpy draws again where a number is not one that it wants: the learner of a gate stood still for good, and held
+    the interpreter's lock.
+    """
+    rng = pack_generator(np.random.default_rng(1))
+    assert unpack_generator(rng).random() == np.random.default_rng(1).random()
+    broken = rng.copy()
+    broken[word] = value
+    for wrong in (broken, rng[:5], rng.astype(np.int64), np.zeros(6, np.uint64)):
+        assert not saved_state.generator(wrong, 5)
+        with pytest.raises(ValueError, match="generator"):
+            unpack_generator(wrong)
 
 
 @pytest.mark.parametrize("step", ["put", "set_aside"])

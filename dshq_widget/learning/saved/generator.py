@@ -22,8 +22,14 @@ def pack_generator(rng: np.random.Generator) -> np.ndarray:
 
 
 def unpack_generator(words: np.ndarray) -> np.random.Generator:
-    """The generator that `pack_generator` described."""
+    """The generator that `pack_generator` described. Raises ValueError for words that no generator has: one whose
+    increment is even may draw 0 for ever, and numpy then looks for another number without end.
+    """
+    if words.dtype != np.uint64 or words.shape != (6,):
+        raise ValueError(f"a generator has 6 words u64, got {words.dtype} of shape {words.shape}")
     w = [int(word) for word in words]
+    if not w[3] & 1 or w[4] > 1 or w[5] >> 32:
+        raise ValueError("no generator has these words: its increment is odd, and 32 bits at most are kept")
     bits = np.random.PCG64()
     bits.state = {
         "bit_generator": "PCG64",

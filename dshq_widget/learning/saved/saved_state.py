@@ -50,11 +50,9 @@ def weights(low: float = -np.inf) -> Fits:
 
 def generator(found: np.ndarray, _: int) -> bool:
     """A generator's words, as `pack_generator` writes them."""
-    if found.dtype != np.uint64 or found.shape != (6,):
-        return False
     try:
         unpack_generator(found)
-    except (OverflowError, ValueError):
+    except ValueError:
         return False
     return True
 
