@@ -178,6 +178,9 @@ def encode(checkpoint: Checkpoint) -> bytes:
     """The file's bytes; raises CheckpointError if `load` would reject them."""
     tensors = {"weights": checkpoint.weights, **checkpoint.state}
     tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
+    for name, tensor in tensors.items():
+        if tensor.dtype not in DTYPES.values():
+            raise CheckpointError(f"tensor {name} has an unknown type, {tensor.dtype}")
     metadata = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,

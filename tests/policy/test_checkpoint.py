@@ -104,6 +104,7 @@ def test_load_policy(tmp_path):
     [
         ({"weights": np.zeros(3, np.float32)}, "weights are not the 84 floats"),
         ({"weights": np.full(84, np.nan, np.float32)}, "not finite"),
+        ({"state": {"train.x": np.array([10**30, 1])}}, "unknown type, object"),
         ({"weights": np.zeros(84, np.float64)}, "weights are not the 84 floats"),
         ({"activation": "sin"}, "shape"),
         ({"layers": (5,)}, "list of layers"),

@@ -112,7 +112,9 @@ BROKEN = {
     "a count of games": {"train.count": np.zeros(2, np.int64)},
     "a learning rate": {"train.rate": np.array(0.0)},
     "a guard's memory": {"train.guard": np.zeros(1)},
+    "a guard's count": {"train.guard": np.array([0.0, 1e30, 0.0])},
     "an entropy's memory": {"train.entropy": np.array([0.0, 1e300, 0.0])},
+    "an entropy's count": {"train.entropy": np.array([1e30, 0.0, 0.0])},
     "weights of another network": {"train.awake": np.zeros(2, np.float32)},
     "targets": {"train.targets": np.zeros((2, 2))},
 }
@@ -142,6 +144,7 @@ def test_what_a_run_saves_is_what_is_wanted():
     gate = algorithms.get("gate").tensors
     rng = pack_generator(np.random.default_rng(1))
     assert gate["train.gate.rng"](rng, 5) and not gate["train.gate.rng"](rng[:5], 5)
+    assert gate["train.gate.clock"](np.full(3, 2.0**53), 5) and not gate["train.gate.clock"](np.full(3, 1e30), 5)
     saved = checkpoint.load(RELEASED)
     saved_state.check(saved.state, saved.metrics, saved.weights.size, {})
     assert {"adam_m", "train.entropy", "train.guard", "train.awake", "generator_update"} <= set(saved.state)

@@ -130,9 +130,9 @@ ALGORITHM = Algorithm(
     evaluate=evaluate,
     suits=suits,
     tensors={
-        "train.gate.adam": saved_state.numbers(2, -1),
-        "train.gate.numbers": saved_state.numbers(4, low=0, high=saved_state.MOST),
-        "train.gate.predictor": saved_state.numbers(3, -1),
+        "train.gate.adam": saved_state.numbers(2, -1, high=saved_state.LARGEST),
+        "train.gate.numbers": saved_state.numbers(4, low=0),
+        "train.gate.predictor": saved_state.numbers(3, -1, high=saved_state.LARGEST),
         "train.gate.predictor_steps": saved_state.number(0),
         "train.gate.baseline": saved_state.number(-saved_state.MOST),
         "train.gate.rng": saved_state.generator,

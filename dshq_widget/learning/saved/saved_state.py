@@ -26,7 +26,7 @@ def number(low: float, high: float = MOST) -> Fits:
     return lambda found, _: found.size == 1 and bool(low <= found.reshape(()) <= high)
 
 
-def numbers(*shape: int, low: float = -MOST, high: float = np.inf) -> Fits:
+def numbers(*shape: int, low: float = -MOST, high: float = MOST) -> Fits:
     """An array of this shape, -1 for any length, with no number below `low` or above `high`."""
 
     def fits(found: np.ndarray, _: int) -> bool:
@@ -79,9 +79,13 @@ EVERY_RUN: Mapping[str, Fits] = {
     "train.rate": number(1e-3, 1.0),
     "train.good": number(0),
     "train.count": number(0),
-    "train.entropy": lambda found, _: found.shape == (3,) and bool((found[:2] >= 0).all() and found[1] <= 1e3),
+    "train.entropy": lambda found, _: (
+        found.shape == (3,) and bool((found[:2] >= 0).all() and found[0] <= MOST and found[1] <= 1e3)
+    ),
     "train.awake": weights(),
-    "train.guard": lambda found, _: found.ndim == 1 and len(found) >= 3 and bool((found[1:3] >= 0).all()),
+    "train.guard": lambda found, _: (
+        found.ndim == 1 and len(found) >= 3 and bool((found[1:3] >= 0).all() and (abs(found[:3]) <= MOST).all())
+    ),
     "train.targets": numbers(-1, low=0.0),
     fingerprint.NAME: fingerprint.fits,
 }
