@@ -8,8 +8,10 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 from dshq_widget.algorithms.dreamer import replay_file
+from dshq_widget.algorithms.dreamer.model.tensors import LEFT, NEXT, continue_chance
 from dshq_widget.cli import main
 from dshq_widget.learning.saved import fingerprint
 from dshq_widget.pixels.ring import UNKNOWN, ReplayRing
@@ -210,6 +212,19 @@ class TestFiles:
             with pytest.raises(ValueError, match="cannot have been given"):
                 replay_file.unpack(state | {replay_file.PREFIX + "shape": np.array([total, 16, 8])}, other, 2)
         assert other.total == 0 and not other.obs.any()
+
+    def test_a_generator_reads_no_more_words_than_it_has(self):
+        """torch looks at each of two numbers alone: from the last word on it read memory behind them."""
+        chance, again = torch.Generator().manual_seed(3), torch.Generator()
+        for drawn in (0, 1, 300, 322, 1, 1):
+            torch.rand(drawn, generator=chance)
+            continue_chance(again, chance.get_state())
+            assert torch.equal(again.get_state(), chance.get_state())
+        broken = chance.get_state().numpy().copy()
+        broken[LEFT].view(np.int32)[:], broken[NEXT].view(np.uint64)[:] = 624, 624
+        with pytest.raises(ValueError, match="a generator has 624 words"):
+            continue_chance(again, torch.from_numpy(broken))
+        assert torch.equal(again.get_state(), chance.get_state())
 
     def test_a_memory_comes_back_whole_or_is_unknown(self):
         ring = ReplayRing(16, 8, memory=(4, 2))
