@@ -426,7 +426,7 @@ class Run:
             raise
         except Exception as error:  # a file's values, and whatever an algorithm raises for them
             if saved.stands_in:  # what it plays with is not in the weights
-                raise
+                raise checkpoint.CheckpointError(f"its run cannot be continued: {str(error) or repr(error)}") from error
             self.learner.load(weights)
             self.warn(f"continuing from the weights of version {version} alone: {str(error) or repr(error)}")
 

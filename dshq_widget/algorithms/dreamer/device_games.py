@@ -21,7 +21,7 @@ from dshq_widget.contract.places import found_at
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.games import make_games
 from dshq_widget.learning import seeds
-from dshq_widget.learning.saved.saved_state import taken
+from dshq_widget.learning.saved.saved_state import running_of, taken
 
 
 @dataclass
@@ -189,9 +189,9 @@ class DeviceFrameGames(PaidGames):
         tiles = np.ascontiguousarray(state["train.tiles"])
         if tiles.shape != (words.nbytes,) or state["train.arrival"].shape != (5, self.n):
             return False
+        running, arrived = running_of(state, self.n), state["train.arrival"]
         lanes = tiles.view(np.uint32).reshape(-1, words.shape[1], LANES)
         self.games.restore(lanes.transpose(0, 2, 1).reshape(words.shape))
-        running, arrived = state["train.running"], state["train.arrival"]
         terms = taken(running[:, 2:], np.zeros((self.n, self.n_terms)))
         arrival = self.arrival
         sums = (self._returns, self._decisions, self._terms)

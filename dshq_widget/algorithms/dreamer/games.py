@@ -18,7 +18,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
 from dshq_widget.learning import seeds
 from dshq_widget.learning.saved import fingerprint
-from dshq_widget.learning.saved.saved_state import taken
+from dshq_widget.learning.saved.saved_state import running_of, taken
 
 
 @dataclass
@@ -200,9 +200,10 @@ class FrameGames(PaidGames):
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if state["train.tiles"].shape != tiles.shape or state["train.arrival"].shape != (5, self.n):
             return False
+        running = running_of(state, self.n)
         tiles[:] = state["train.tiles"]
-        self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-        self._terms = taken(state["train.running"][:, 2:], self._terms)
+        self._returns, self._decisions = running[:, 0].copy(), running[:, 1].copy()
+        self._terms = taken(running[:, 2:], self._terms)
         over, reward, is_first, continues, episode = state["train.arrival"]
         self.over = over.astype(bool)
         self.arrival = Arrival(

@@ -15,7 +15,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
 from dshq_widget.learning import seeds
 from dshq_widget.learning.saved import fingerprint
-from dshq_widget.learning.saved.saved_state import taken
+from dshq_widget.learning.saved.saved_state import running_of, taken
 
 
 class Territories:
@@ -81,6 +81,7 @@ class Territories:
         """
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if "train.tiles" in state and state["train.tiles"].shape == tiles.shape:
+            running = running_of(state, len(self))
             tiles[:] = state["train.tiles"]
-            self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
-            self._terms = taken(state["train.running"][:, 2:], self._terms)
+            self._returns, self._decisions = running[:, 0].copy(), running[:, 1].copy()
+            self._terms = taken(running[:, 2:], self._terms)

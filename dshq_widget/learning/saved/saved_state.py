@@ -41,6 +41,16 @@ def taken(found: np.ndarray, like: np.ndarray) -> np.ndarray:
     return found.copy() if found.shape == like.shape else np.zeros_like(like)
 
 
+def running_of(state: Mapping[str, np.ndarray], games: int) -> np.ndarray:
+    """f64 `[games, 2 + terms]`: returns, decisions and terms so far of a file's unfinished episodes. Raises ValueError
+    for those of other games.
+    """
+    found = state["train.running"]
+    if found.ndim != 2 or len(found) != games or found.shape[1] < 2:
+        raise ValueError(f"its train.running, of shape {found.shape}, is not that of {games} games")
+    return found.astype(float)
+
+
 def weights(low: float = -np.inf) -> Fits:
     """f32, one for each weight."""
     return lambda found, floats: (

@@ -141,6 +141,13 @@ class TestRows:
         assert games.restore(state)
         assert len(games.step(np.zeros(16, np.int64))) == len(games.stats())
 
+    def test_sums_of_other_games_are_refused_before_a_game_is_taken_over(self):
+        state, games = FrameGames(compiled("approach"), 16, 0).state(), FrameGames(compiled("approach"), 16, 1)
+        before = games.state()["train.tiles"]
+        with pytest.raises(ValueError, match="is not that of 16 games"):
+            games.restore(state | {"train.running": state["train.running"][:3]})
+        assert np.array_equal(games.state()["train.tiles"], before)
+
     def test_games_of_another_shape_leave_the_ring_empty(self):
         warnings: list[str] = []
         one, two = actor(), actor()

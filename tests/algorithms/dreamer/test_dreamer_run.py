@@ -213,6 +213,14 @@ class TestFiles:
                 replay_file.unpack(state | {replay_file.PREFIX + "shape": np.array([total, 16, 8])}, other, 2)
         assert other.total == 0 and not other.obs.any()
 
+    def test_what_no_run_saves_is_a_sentence(self, bandit, tmp_path):
+        saved = checkpoint.load(bandit)
+        path = tmp_path / "odd.dshq"
+        for odd in ({"train.running": np.zeros((3, 3))}, {"train.dreamer.counts": np.zeros(9)}):
+            checkpoint.save(path, dataclasses.replace(saved, state=saved.state | odd))
+            with Trainer(path) as trainer, pytest.raises(RuntimeError, match="its run cannot be continued"):
+                trainer.train_for(updates=1, progress=False)
+
     def test_a_generator_reads_no_more_words_than_it_has(self):
         """torch looks at each of two numbers alone: from the last word on it read memory behind them."""
         chance, again = torch.Generator().manual_seed(3), torch.Generator()

@@ -273,6 +273,20 @@ def test_a_file_with_other_reward_terms_is_continued():
     assert len(stats) == len(two.stats())
 
 
+def test_sums_of_other_games_are_refused_before_a_game_is_taken_over():
+    """The file was taken over, and its run ended with the first step, at each start."""
+    one = Territories(compiled("territory"), 2, 0)
+    running = one.state()["train.running"]
+    for wrong in (np.concatenate([running] * 3), running[:, :1], running[0]):
+        two = Territories(compiled("territory"), 2, 1)
+        before = two.state()["train.tiles"]
+        with pytest.raises(ValueError, match="is not that of 2 games"):
+            two.restore(one.state() | {"train.running": wrong})
+        assert np.array_equal(two.state()["train.tiles"], before)
+    two.restore(one.state() | {"train.running": running.astype(np.uint8)})
+    two.step(np.zeros(2, np.int64))
+
+
 class TestResume:
     """What is stored is judged by the gate of now; what was paid otherwise is not learned from."""
 
