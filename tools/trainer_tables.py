@@ -37,6 +37,8 @@ def trainer_ts() -> str:
         "GATES": layers.GATES,
         "MOST_WORK": layers.MOST_WORK,
         "MOST_SWEEPS": layers.MOST_SWEEPS,
+        "MOST_VISITS": layers.MOST_VISITS,
+        "MOST_NEAR": layers.MOST_NEAR,
         "WAYS": layers.WAYS,
         "BLOCK": layers.BLOCK,
         "SUM_NAMES": fused.SUM_NAMES,

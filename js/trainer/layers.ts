@@ -1,6 +1,6 @@
 /** The meaning of a network's `layers`: dense layers, what may stand in front of them, and a memory. dshq_kernels/network/layers.py. */
 import { memoryOf } from "../contract/memory";
-import { BLOCK, GATES, MOST_SWEEPS, WAYS } from "./tables";
+import { BLOCK, GATES, MOST_NEAR, MOST_SWEEPS, MOST_VISITS, WAYS } from "./tables";
 
 /** Inputs and outputs of one layer. */
 type Shape = readonly [inputs: number, outputs: number];
@@ -98,8 +98,8 @@ function readFront(sizes: readonly number[]): Front | null {
   if (sizes.some((n) => n < 1)) return null;
   if (sizes.length === 5) {
     const [rows, columns, planes, maps, sweeps] = sizes as Grid["sizes"];
-    if (Math.min(rows, columns) < 2 || sweeps > MOST_SWEEPS) return null;
     const cells = rows * columns;
+    if (Math.min(rows, columns) < 2 || sweeps > MOST_SWEEPS || cells * sweeps > MOST_VISITS) return null;
     return {
       kind: "grid",
       sizes: sizes as Grid["sizes"],
@@ -111,7 +111,7 @@ function readFront(sizes: readonly number[]): Front | null {
   }
   if (sizes.length === 7) {
     const [rows, columns, places, ofPlace, traits, reaches] = sizes as Places["sizes"];
-    if (rows * columns < 2 || ofPlace < 2) return null;
+    if (rows * columns < 2 || ofPlace < 2 || (rows * columns) ** 2 * reaches > MOST_NEAR) return null;
     return {
       kind: "places",
       work: places * (traits * (ofPlace + reaches) + rows * columns * (reaches + 3)),

@@ -341,6 +341,10 @@ export const MOST_WORK = 67108864 as const;
 
 export const MOST_SWEEPS = 256 as const;
 
+export const MOST_VISITS = 262144 as const;
+
+export const MOST_NEAR = 8388608 as const;
+
 export const WAYS = 4 as const;
 
 export const BLOCK = 8 as const;

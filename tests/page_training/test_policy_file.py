@@ -364,6 +364,8 @@ def hostile() -> dict[str, bytes]:
         "[60, -5, -5, -2, -4, -6, 1, 1]",
         "[28, -2, -2, -1, -30000, -256, 1, 31]",  # 240,083 floats, and minutes for every match
         "[28, -7, -2, -1, -1, -257, 1, 31]",  # a sweep more than a grid may have
+        "[32768, -128, -128, -1, -1, -256, 1, 31]",  # four million cells in all sweeps
+        "[28, -1, -1200, -1, -2, -1, -200, -1, 1, 1201]",  # a table of places that takes gigabytes
         "[28, -2, -2, -2, -2, -8, -65536, 65536, 5]",
     ]
     return files | {f"layers {text}": shaped(text) for text in layers}

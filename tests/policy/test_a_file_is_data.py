@@ -202,6 +202,22 @@ def test_a_grid_of_few_multiplications_and_many_sweeps_is_no_network():
     assert networks.is_network((28, -7, -2, -1, -1, -networks.MOST_SWEEPS, 1, 31))
 
 
+@pytest.mark.parametrize(
+    "layers",
+    [
+        (32768, -128, -128, -1, -1, -networks.MOST_SWEEPS, 1, 31),  # 4 million cells in all sweeps: a minute
+        (28, -1, -1200, -1, -2, -1, -200, -1, 1, 1201),  # 2 kB, of which numpy made a table of 4.5 GB
+        (28, -30, -40, -1, -2, -1, -50000, -1, 1, 1201),  # 400 kB: 536 GB
+        (2, -50000, -1, -1, -2, -1, -1, -1, 1, 50001),
+    ],
+)
+def test_a_layer_in_front_that_costs_memory_or_time_beyond_its_multiplications_is_no_network(layers):
+    assert not networks.is_network(layers)
+    forged = Checkpoint("territory", "0" * 16, layers, "relu", np.zeros(9, np.float32))
+    with pytest.raises(CheckpointError, match="not one of a network"):
+        checkpoint.encode(forged)
+
+
 def networks_floats(layers):
     return sum(n * m + m for n, m in networks.shapes(layers))
 

@@ -42,6 +42,8 @@ describe("layers", () => {
     { what: "traits that are no multiple of 8", layers: [31, -2, -3, -4, -5, -7, -16, 32, 9] },
     { what: "fewer observations than pairs read", layers: [25, ...PAIRS.slice(1)] },
     { what: "more than 256 sweeps", layers: [75, -5, -5, -2, -4, -257, 16, 5] },
+    { what: "too many cells in all sweeps", layers: [32768, -128, -128, -1, -1, -256, 1, 31] },
+    { what: "a table of places that takes gigabytes", layers: [28, -1, -1200, -1, -2, -1, -200, -1, 1, 1201] },
     { what: "four negative numbers", layers: [80, -5, -5, -2, -4, 16, 5] },
     { what: "nothing behind", layers: PAIRS.slice(0, 7) },
   ])("with $what are no network", ({ layers }) => {

@@ -55,13 +55,19 @@ MOST_WORK = 1 << 26
 """Multiplications of one decision: as many as the weights of the largest policy file. A layer in front uses each weight
 many times, so a small file could keep a processor busy for a day.
 """
-MOST_SWEEPS = 256
-"""Of a grid (assumed; the maze has 12): numpy takes some microseconds for a cell of a sweep, however few its maps."""
+MOST_SWEEPS, MOST_VISITS = 256, 1 << 18
+"""Of a grid, sweeps and cells in all of them (assumed; the maze has 12 and 1,200): numpy takes some microseconds for a
+cell of a sweep, however few its maps.
+"""
+MOST_NEAR = 1 << 23
+"""Numbers of a table of places (places.py), cells times reaches times cells (assumed; the gate has 1.9 million): numpy
+and torch make it, 32 MB and for a moment some times that, however few the weights.
+"""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Sizes of a grid layer, each at least 1; at most 256 sweeps."""
+    """Sizes of a grid layer, each at least 1; at most `MOST_SWEEPS` sweeps, and `MOST_VISITS` cells in all of them."""
 
     rows: int
     columns: int
@@ -74,6 +80,8 @@ class Grid:
             raise ValueError(f"a grid needs at least 2 by 2 cells and at least one of everything else; got {self}")
         if self.sweeps > MOST_SWEEPS:
             raise ValueError(f"a grid has at most {MOST_SWEEPS} sweeps; got {self.sweeps}")
+        if self.cells * self.sweeps > MOST_VISITS:
+            raise ValueError(f"a grid has at most {MOST_VISITS:,} cells times sweeps; got {self.cells * self.sweeps:,}")
 
     @property
     def cells(self) -> int:
@@ -173,6 +181,8 @@ class Places:
             raise ValueError(
                 f"places need two cells, two numbers seen of each and at least one of everything else; got {self}"
             )
+        if (near := self.cells**2 * self.reaches) > MOST_NEAR:
+            raise ValueError(f"places have at most {MOST_NEAR:,} cells times reaches times cells; got {near:,}")
 
     @property
     def cells(self) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 from dshq_kernels.network.layers import Places, Weights
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4)
 def nearness(front: Places) -> np.ndarray:
     """f32 `[cells, reaches, cells]`: how near a cell (the last axis) is to another: 1 for itself, 0 from a reach on."""
     cells = np.arange(front.cells)
