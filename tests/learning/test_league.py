@@ -24,6 +24,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from tests.harness.games.opposed import Opposed, weights
 from tests.harness.processes.faults import until
+from tests.harness.processes.in_threads import ThreadChannel
 from tests.harness.processes.lockstep import hashes
 
 pytestmark = pytest.mark.usefixtures("learners_in_threads")
@@ -258,6 +259,18 @@ def test_a_run_from_an_earlier_policy_forgets_the_later_ones_and_holds_rounds_ag
     rows = {row["name"] for row in league.rows()}
     league.go_back(10**9)
     assert {row["name"] for row in league.rows()} == rows, "nothing is later than now"
+
+
+def test_a_table_that_no_message_holds_is_not_shown_and_the_run_goes_on(ball, cheap):
+    """A file's players may bear texts of any length: the run ended with its first round."""
+    found, warned = filled(ball, 2), []
+    found.snapshots[0].hyper = {"x" * (1 << 20): 1.0}
+    learner = SimpleNamespace(schedule=lambda progress: {}, blob=lambda: found.snapshots[0].weights)
+    run = SimpleNamespace(learner=learner, progress=None, version=9, agent_steps=10**9, updates=99, warn=warned.append)
+    run.channel, run.config = ThreadChannel(lambda: None), SimpleNamespace(collapse_guard=True)
+    Rounds(found, TrainConfig())._hold_round(run)
+    assert found.snapshots[-1].version == 9 and len(warned) == 1
+    assert "the league's table is not shown: a message has at most 1,048,576 bytes" in warned[0]
 
 
 def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):

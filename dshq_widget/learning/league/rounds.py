@@ -74,7 +74,10 @@ class Rounds(Contest):
         hyper: dict[str, Any] = run.learner.schedule(run.progress)
         policy = (run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
         problem = self.league.hold_round(*policy, watch=run.config.collapse_guard)
-        run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
+        try:
+            run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
+        except ValueError as error:  # a file's league may be larger than any that a run has
+            run.warn(f"the league's table is not shown: {error}")
         return problem
 
     def state(self) -> dict[str, np.ndarray]:
