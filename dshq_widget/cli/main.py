@@ -19,6 +19,7 @@ from dshq_widget.cli.ingest import ingest
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 from dshq_widget.contract.finite import strict
+from dshq_widget.contract.setting import printable_lines
 from dshq_widget.system import streams
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _run(arguments: list[str]) -> int:
     except (ValueError, RuntimeError, MemoryError, OSError) as error:
         if interrupts.behind(error):
             raise
-        print(f"dshq: {error}", file=sys.stderr)
+        print(f"dshq: {printable_lines(error)}", file=sys.stderr)
         # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors.
         return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1
     status = 0

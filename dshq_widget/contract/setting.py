@@ -121,6 +121,11 @@ def printable(text: object, most: int = 1000) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in str(text)[:most])
 
 
+def printable_lines(text: object, most: int = 65_536) -> str:
+    """The same of several lines, of at most so many letters together."""
+    return "\n".join(printable(line, most) for line in str(text)[:most].split("\n"))
+
+
 def _range(spec: Mapping[str, Any]) -> str:
     lo, hi = spec.get("min"), spec.get("max")
     unit = f" {spec['unit']}" if spec.get("unit") else ""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dshq_widget.contract import protocol
+from dshq_widget.contract.setting import printable_lines
 from dshq_widget.training.history import History, clean
 
 RUNNING = ("starting", "training", "stopping")
@@ -32,7 +33,8 @@ class TrainingStatus:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.status, self.text, self.error = "idle", "not started", ""
+        self.status, self.error = "idle", ""
+        self.text = "not started"
         self.held = False
         """Whether the learner should pause between two updates."""
         self.metrics: dict[str, float | int] = {}
@@ -48,6 +50,15 @@ class TrainingStatus:
         """Said while the learner does not get on."""
         self._shortage = ""
         """Said while others leave the learner too little of the processors."""
+
+    @property
+    def text(self) -> str:
+        """What explains the status. A terminal shows it, and a file or another's code may have a part in it."""
+        return self._text
+
+    @text.setter
+    def text(self, sentence: str) -> None:
+        self._text = printable_lines(sentence)
 
     @property
     def going(self) -> bool:
@@ -93,12 +104,13 @@ class TrainingStatus:
 
     def fail(self, sentence: str) -> None:
         """Training has failed; `sentence` says why."""
-        self.error = sentence
+        self.error = printable_lines(sentence)
         self.set("error", sentence)
 
     def warn(self, sentence: str) -> None:
         """Show a warning in the status line for a while, write it to the log and pass it to the listeners."""
         self.text, self._warned_at = sentence, time.monotonic()
+        sentence = self.text
         for listener in list(self._warned):
             try:
                 listener(sentence)

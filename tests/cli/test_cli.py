@@ -51,6 +51,15 @@ def test_an_error_of_the_system_is_a_sentence(monkeypatch, capsys):
     assert capsys.readouterr().err == "dshq: [Errno 28] No space left on device: 'somewhere'\n"
 
 
+def test_an_error_drives_no_terminal(monkeypatch, capsys):
+    def fails(path):
+        raise checkpoint.CheckpointError("it has \x1b[2J\x1b]0;x\x07 in\ntwo lines")
+
+    monkeypatch.setattr(checkpoint, "load", fails)
+    assert main.main(["evaluate", "bot.dshq"]) == 2
+    assert capsys.readouterr().err == "dshq: it has  [2J ]0;x  in\ntwo lines\n"
+
+
 def test_a_result_is_json_also_where_a_number_is_none(monkeypatch, capsys):
     def doctor(options):
         """Rewards of one's own drill may be anything."""

@@ -34,6 +34,16 @@ def test_a_long_name_is_cut_so_that_the_line_keeps_its_height():
     assert said.endswith("because npm exec tsc… takes 20% and node 10%")
 
 
+def test_what_is_said_of_a_file_drives_no_terminal(caplog):
+    """Names in a file are in the sentences about it: they could wipe the line out, and name the window."""
+    status, heard = training(), []
+    status.listen(heard.append)
+    status.receive({"type": "WARNING", "text": "values of: \x1b[2J\x1b]0;x\x07\rnothing"})
+    assert heard == [status.text] == ["values of:  [2J ]0;x  nothing"] and "\x1b" not in caplog.text
+    status.fail("KeyError: \x1b[2Jx\nin two lines")
+    assert status.error == status.text == "KeyError:  [2Jx\nin two lines"
+
+
 def test_only_a_silent_learner_is_said_to_be_silent_and_only_while_it_is():
     status = training()
     status.receive({"type": "HEALTH", "health": "slow"})

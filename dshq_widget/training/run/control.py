@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.contract.setting import printable_lines
 from dshq_widget.runtime.leaving import Leaving
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy
@@ -185,7 +186,7 @@ class RunControl:
         advanced = self._latest.advanced
         self._deaths = 1 if advanced else self._deaths + 1
         if end.traceback:
-            log.warning("the learner of %s failed:\n%s", self._status.name, end.traceback)
+            log.warning("the learner of %s failed:\n%s", self._status.name, printable_lines(end.traceback))
         if not replaceable or self._deaths >= MAX_DEATHS or end.traceback:
             self._status.fail(end.error)
         elif self._spawn(again=True):
