@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dshq_widget.learning.saved.compressed import compress, decompress
+from dshq_widget.learning.saved.compressed import compress, pieces
 from dshq_widget.learning.saved.saved_state import LARGEST, MOST
 from dshq_widget.pixels.ring import FIELDS, UNKNOWN, ReplayRing
 
@@ -43,11 +43,15 @@ def unpack(state: Mapping[str, NDArray[Any]], ring: ReplayRing, n_actions: int) 
     if not 0 <= total <= MOST:
         raise ValueError(f"the file's replay ring cannot have been given {total:,} steps")
     slots = min(total, capacity)
-    frames = decompress(state[PREFIX + "obs"], slots * ring.obs[0].numel())
-    if frames is None:
-        raise ValueError(f"the file's replay ring has other frames than the {slots * games:,} that it names")
+    kept, frames = state[PREFIX + "obs"], ring.obs[:slots].view(-1)
+    try:
+        for _ in pieces(kept, frames.numel()):
+            pass  # all of them are there, before the first is taken over
+    except ValueError as error:
+        raise ValueError(f"the file's replay ring has other frames than the {slots * games:,} that it names") from error
     rows = {name: _row(state, name, (slots, games), dtype, n_actions) for name, dtype in FIELDS.items()}
-    ring.obs[:slots].copy_(torch.from_numpy(np.frombuffer(frames, np.uint8).copy()).view(ring.obs[:slots].shape))
+    for at, piece in pieces(kept, frames.numel()):
+        frames[at : at + len(piece)].copy_(torch.frombuffer(bytearray(piece), dtype=torch.uint8))
     for name, row in rows.items():
         ring.rows[name][:slots].copy_(row)
     if ring.remembered:

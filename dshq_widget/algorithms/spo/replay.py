@@ -13,7 +13,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.game_spec import DrillSpec
 from dshq_widget.contract.setting import ConfigError
-from dshq_widget.learning.saved.compressed import compress, decompress
+from dshq_widget.learning.saved.compressed import OtherSize, compress, fill, pieces
 from dshq_widget.learning.saved.saved_state import LARGEST, MOST
 from dshq_widget.policy.checkpoint import CheckpointError
 
@@ -131,27 +131,33 @@ class Replay:
         """Take over what `state` returned; False, and nothing changes, if it was not as large. Raises CheckpointError
         for values that no replay has: machine code takes actions and places of finals for indices.
         """
-        found: dict[str, np.ndarray] = {}
-        try:
-            for name in PARTS:
-                target = getattr(self, name)
-                content = decompress(state[f"train.replay.{name}"], target.nbytes)
-                if content is None:
-                    return False
-                found[name] = np.frombuffer(content, target.dtype).reshape(target.shape)
-            decisions, lates = map(int, state["train.replay.counts"].tolist())
-        except (LookupError, TypeError, ValueError, zlib.error) as error:
-            raise CheckpointError(f"its replay cannot be read ({error}); load only its weights instead") from error
         limits: dict[str, tuple[float, float]] = {
             "action": (0, self._actions - 1),
             "final_at": (-1, len(self.finals) - 1),
         }
         limits |= dict.fromkeys(("over", "terminated", "weight"), (0, 1))
         limits |= dict.fromkeys(("obs", "reward", "total", "finals"), (-LARGEST, LARGEST))  # NaN is in no limits
-        within = all(lo <= found[name].min() and found[name].max() <= hi for name, (lo, hi) in limits.items())
-        if not within or not 0 <= decisions <= MOST or not 0 <= lates <= MOST:
+        try:
+            packed = {name: state[f"train.replay.{name}"] for name in PARTS}
+            within = [self._within(name, row, limits.get(name)) for name, row in packed.items()]
+            decisions, lates = map(int, state["train.replay.counts"].tolist())
+        except OtherSize:
+            return False
+        except (LookupError, TypeError, ValueError, zlib.error) as error:
+            raise CheckpointError(f"its replay cannot be read ({error}); load only its weights instead") from error
+        if not all(within) or not 0 <= decisions <= MOST or not 0 <= lates <= MOST:
             raise CheckpointError("its replay holds what no game gives; load only its weights instead")
-        for name, part in found.items():
-            getattr(self, name)[:] = part
+        for name, row in packed.items():
+            fill(row, getattr(self, name))
         self.decisions, self.lates = decisions, lates
         return True
+
+    def _within(self, name: str, packed: np.ndarray, limits: tuple[float, float] | None) -> bool:
+        """Whether a part of a file is within limits; None: whatever it is. Raises OtherSize where it is not as large as
+        the replay's own.
+        """
+        target, good = getattr(self, name), True
+        for _, piece in pieces(packed, target.nbytes):
+            row = np.frombuffer(piece, target.dtype)
+            good = good and (limits is None or bool(limits[0] <= row.min() and row.max() <= limits[1]))
+        return good

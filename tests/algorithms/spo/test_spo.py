@@ -1,6 +1,7 @@
 """The parts of SPO: dual variables, replay, what is learned from it, and the games that fill it."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
 from dshq_widget.learning.opponents.slots import left_out
 from dshq_widget.learning.parts import Progress
-from dshq_widget.learning.saved.compressed import compress
+from dshq_widget.learning.saved.compressed import PIECE, OtherSize, compress, fill, pieces
 from dshq_widget.learning.saved.fingerprint import NAME
 from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -144,6 +145,26 @@ class TestReplay:
             with pytest.raises(CheckpointError, match=said):
                 other.restore({**state, **broken})
         assert all(np.array_equal(one, state[name]) for name, one in other.state().items()), "and nothing is changed"
+
+
+def test_what_is_compressed_comes_back_piece_by_piece():
+    """A replay may be as large as the memory: a file of few bytes took it twice, and three times."""
+    rng = np.random.default_rng(5)
+    noise = rng.integers(0, 256, 3 * PIECE + 5, np.uint8)
+    for row in (noise, noise[:8], np.zeros(0, np.uint8), np.repeat(noise[:9999], 731)[: 2 * PIECE + 3]):
+        back = np.ones_like(row)
+        fill(compress(row), back)
+        assert np.array_equal(back, row)
+        for size in (len(row) + 1, len(row) - 1):
+            with pytest.raises(OtherSize):
+                list(pieces(compress(row), size))
+    large = np.zeros(64 * PIECE, np.uint8)
+    packed = compress(large)
+    tracemalloc.start()
+    fill(packed, large)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * PIECE and len(packed) < PIECE
 
 
 class TestGames:
