@@ -27,10 +27,10 @@ def pieces(packed: np.ndarray, size: int) -> Iterator[tuple[int, bytes]]:
     Whatever a file says, few are there at once. Raises OtherSize where they are not `size`, and zlib.error for what is
     not compressed.
     """
-    machine, data = zlib.decompressobj(), memoryview(np.ascontiguousarray(packed, np.uint8))
+    machine, data = zlib.decompressobj(), packed.astype(np.uint8, copy=False).ravel()
     at, found = 0, b""
     for begin in range(0, len(data), PIECE >> 4):
-        rest = bytes(data[begin : begin + (PIECE >> 4)])
+        rest = data[begin : begin + (PIECE >> 4)].tobytes()
         while rest and not machine.eof:
             found += machine.decompress(rest, PIECE)
             rest = machine.unconsumed_tail
