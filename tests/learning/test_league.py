@@ -14,7 +14,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.learning import elo
 from dshq_widget.learning.league import league
 from dshq_widget.learning.league.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
-from dshq_widget.learning.league.league import League
+from dshq_widget.learning.league.league import MOST_NOTES, League
 from dshq_widget.learning.league.rounds import Rounds
 from dshq_widget.learning.opponents.opposition import Opposition
 from dshq_widget.learning.opponents.slots import slot_count
@@ -307,8 +307,10 @@ def test_a_league_that_no_run_has_written_is_refused_in_a_sentence(ball, cheap):
             with pytest.raises(CheckpointError, match="no finite float32 numbers"):
                 League(*ball, seed=5).restore({**state, f"train.league.{name}": rows})
     deep = np.frombuffer(b"[" * 100_000, np.uint8)
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        League(*ball, seed=5).restore({**state, "train.league.notes": deep})
+    many = np.frombuffer(b"[[]" + b",[]" * (MOST_NOTES // 3) + b"]", np.uint8)
+    for notes, said in ((deep, "cannot be read"), (many, "more than 4,194,304")):
+        with pytest.raises(CheckpointError, match=said):
+            League(*ball, seed=5).restore({**state, "train.league.notes": notes})
     for table in (-state["train.league.table"], 1e300 + state["train.league.table"]):
         with pytest.raises(CheckpointError, match="no matches give"):
             League(*ball, seed=5).restore({**state, "train.league.table": table})

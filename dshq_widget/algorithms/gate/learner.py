@@ -153,4 +153,4 @@ class GateReport(Companion):
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         if "train.gate.history" in state:
-            self.history.restore(state["train.gate.history"].tolist(), int(state["train.gate.bin"]))
+            self.history.restore(state["train.gate.history"][-MOST_BINS:].tolist(), int(state["train.gate.bin"]))

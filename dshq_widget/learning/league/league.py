@@ -56,6 +56,10 @@ MEETINGS, LEAVERS, OPPONENTS = 0x1EA6, 0x0FF, 0xD4A3
 """Of the draws of a round's rivals, of who leaves and of the pool, beside the seed and how many there were."""
 MOST_SNAPSHOTS = 2 * CAPACITY
 """In a file: those that somebody plays against stay, too. Ratings take time with the third power of their number."""
+MOST_NOTES = 4 << 20
+"""Bytes of what a file says of a league (assumed; a full one has a twentieth): as JSON of nothing but brackets they
+take twenty times that.
+"""
 THRIFT = 24
 """Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 3 % of the
 time at 1.2 million agent steps/s (measured)."""
@@ -365,6 +369,8 @@ class League:
         if "train.league.notes" not in state or not self.pinned:
             return
         try:
+            if (size := state["train.league.notes"].nbytes) > MOST_NOTES:
+                raise ValueError(f"its notes have {size:,} bytes, more than {MOST_NOTES:,}")
             notes = json.loads(state["train.league.notes"].tobytes())
             if wrong := unusable(notes):
                 raise ValueError(wrong)

@@ -13,6 +13,7 @@ from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.gate import SimulationGate
+from dshq_widget.algorithms.gate.learner import MOST_BINS, GateReport
 from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
@@ -285,6 +286,12 @@ def test_sums_of_other_games_are_refused_before_a_game_is_taken_over():
         assert np.array_equal(two.state()["train.tiles"], before)
     two.restore(one.state() | {"train.running": running.astype(np.uint8)})
     two.step(np.zeros(2, np.int64))
+
+
+def test_a_files_history_is_no_longer_than_a_runs():
+    report = GateReport({})
+    report.restore({"train.gate.history": np.ones((5 * MOST_BINS, 3), np.uint8), "train.gate.bin": np.array(2)})
+    assert len(report.history.bins) == MOST_BINS
 
 
 class TestResume:
