@@ -11,11 +11,14 @@ import functools
 import html
 from typing import Any
 
-import bleach
+from bleach import html5lib_shim
 from bleach.css_sanitizer import ALLOWED_CSS_PROPERTIES, ALLOWED_SVG_PROPERTIES, CSSSanitizer
+from bleach.sanitizer import Cleaner
 from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
+from nbconvert.filters import Highlight2HTML, ansi2html
 from nbconvert.preprocessors import Preprocessor
+from nbformat.v4 import new_output
 
 PROSE = (
     "a abbr b blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre q s samp small span "
@@ -30,8 +33,19 @@ LOADED = {"a": "href", "img": "src", "use": "href"}
 """What may name an address, and where."""
 LONGEST, MOST_TAGS = 400_000, 4_000
 """Letters of HTML, and elements: bleach's time grows by their square, to two seconds. A plot has a tenth of it."""
-LONGEST_MARKDOWN = 10_000
-"""Of a cell; nbconvert's time grows by their square. Cells of lessons have a third of it."""
+MOST_ATTRIBUTES = 100
+"""Of an element: html5lib compares each with all before it."""
+LONGEST_MARKDOWN = LONGEST_CODE = 10_000
+"""Letters of a cell; nbconvert's time, and that of Pygments, grow by their square. Cells of lessons have a third of
+it.
+"""
+LONGEST_PRINTED = 100_000
+"""Letters of a text in which colours are looked for."""
+MOST_WRITTEN, MOST_SHOWN = 100_000, 2_000_000
+"""Letters of all cells, and of what they show beside pictures: some seconds. A lesson has a fifth of it."""
+LEFT_OUT = "(left out: the notebook is too long to be shown here)"
+PICTURES = ("image/png", "image/jpeg", "image/gif")
+"""Whose letters are written into the page as they are."""
 _CSS = CSSSanitizer(
     [*ALLOWED_CSS_PROPERTIES, "border-left", "margin", "max-width", "min-width", "overflow-x", "padding"],
     [*ALLOWED_SVG_PROPERTIES, "stroke-dasharray", "stroke-dashoffset", "text-anchor"],
@@ -49,13 +63,64 @@ class WithoutMetadata(Preprocessor):
         return cell, resources
 
 
+class NotTooLong(Preprocessor):
+    """Leaves out what would keep a page, and the server that makes it, busy for minutes."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """The first cells, and the first outputs."""
+        written = shown = 0
+        for cell in nb.cells:
+            written += len(cell.source)
+            if written > MOST_WRITTEN:
+                cell.source = LEFT_OUT
+                cell.pop("attachments", None)
+            for at, output in enumerate(cell.get("outputs", [])):
+                shown += _letters({**output, "data": _coloured(output)})
+                if shown > MOST_SHOWN:
+                    cell.outputs[at:] = [new_output("stream", text=LEFT_OUT)]
+                    break
+        return nb, resources
+
+
+def _coloured(output: Any) -> dict[str, Any]:
+    return {kind: data for kind, data in output.get("data", {}).items() if kind not in PICTURES}
+
+
+def _letters(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(_letters(part) for part in value.values())
+    return sum(map(_letters, value)) if isinstance(value, list) else len(str(value))
+
+
+class _TooMuch(Exception):
+    """An element has more attributes than any that shows something."""
+
+
+class _Tokenizer(html5lib_shim.BleachHTMLTokenizer):
+    def attributeNameState(self) -> bool:
+        if len(self.currentToken["data"]) > MOST_ATTRIBUTES:
+            raise _TooMuch
+        return bool(super().attributeNameState())
+
+
+class _Parser(html5lib_shim.BleachHTMLParser):
+    def mainLoop(self) -> None:
+        self.tokenizer.__class__ = _Tokenizer  # bleach names none that it would make
+        super().mainLoop()
+
+
 def clean(source: object) -> str:
     """HTML of which only text, tables, pictures and drawings are left. Other elements are shown as text."""
     text = source.decode(errors="replace") if isinstance(source, bytes) else str(source)
     if len(text) > LONGEST or text.count("<") > MOST_TAGS:
         return _as_text(text)
     tags = {*PROSE.split(), *DRAWING.split()}
-    return bleach.clean(text, tags=tags, attributes=_shows, css_sanitizer=_CSS, protocols=PROTOCOLS)
+    cleaner = Cleaner(tags=tags, attributes=_shows, css_sanitizer=_CSS, protocols=PROTOCOLS)
+    cleaner.parser = _Parser(tags, strip=False, consume_entities=False, namespaceHTMLElements=False)
+    try:
+        return str(cleaner.clean(text))
+    except _TooMuch:
+        return _as_text(text)
 
 
 def _shows(tag: str, name: str, value: str) -> bool:
@@ -70,9 +135,21 @@ def _shows(tag: str, name: str, value: str) -> bool:
 @pass_context
 def markdown(context: Any, source: str) -> str:
     """A cell of Markdown as such HTML."""
-    if len(source) > LONGEST_MARKDOWN:
+    pictures = (context.get("cell") or {}).get("attachments") or {}
+    if len(source) > LONGEST_MARKDOWN or _letters(pictures) * source.count("attachment:") > LONGEST:
         return _as_text(source)
     return clean(_exporter().markdown2html(context, source))
+
+
+def code(source: str, language: str | None = None, metadata: Any = None) -> str:
+    """A cell of Python in colours, whatever language the notebook says that it is: others take longer."""
+    return _as_text(source) if len(source) > LONGEST_CODE else str(Highlight2HTML()(source, "ipython3"))
+
+
+def printed(source: object) -> str:
+    """What was printed, in its colours."""
+    text = str(source)
+    return html.escape(text) if len(text) > LONGEST_PRINTED else str(ansi2html(text))
 
 
 def _as_text(source: str) -> str:

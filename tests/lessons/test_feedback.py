@@ -1,5 +1,6 @@
 """What a student has written, as nbgrader shows it to the instructor."""
 
+import copy
 import html
 import time
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from traitlets.config import Config
 from dshq_widget.classroom.hub import demo_course
 from dshq_widget.lessons import feedback, plots
 from dshq_widget.lessons.verdict import Verdict
+from dshq_widget.system.limits import peak_memory
 from tools.instructor import assignments
 
 ROOT = Path(__file__).parents[2]
@@ -85,10 +87,8 @@ def configurations() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("which", configurations())
-@pytest.mark.parametrize("template", ["classic", "feedback", "formgrade"])
-def test_no_script_of_a_student_is_in_the_instructors_page(template: str, which: str) -> None:
-    """Formgrader's is one of the instructor's own server: a script there made tokens and ran code."""
+def page_of(made: Any, which: str, template: str) -> str:
+    """The page that nbgrader makes of a notebook with these settings."""
     config = Config()
     exec(configurations()[which], {"get_config": lambda: config, "c": config})
     config.HTMLExporter.template_name = template
@@ -102,7 +102,14 @@ def test_no_script_of_a_student_is_in_the_instructors_page(template: str, which:
         scores = ("score", "max_score", "code_score", "max_code_score", "written_score", "max_written_score")
         about = dict.fromkeys((*scores, "task_score", "max_task_score", "late_penalty"), 0)
         about = {"nbgrader": {**about, "timestamp": None, "comments": {}}, "index": 0, "total": 1}
-    page, _ = HTMLExporter(config=config).from_notebook_node(notebook(), resources=about)
+    return str(HTMLExporter(config=config).from_notebook_node(made, resources=about)[0])
+
+
+@pytest.mark.parametrize("which", configurations())
+@pytest.mark.parametrize("template", ["classic", "feedback", "formgrade"])
+def test_no_script_of_a_student_is_in_the_instructors_page(template: str, which: str) -> None:
+    """Formgrader's is one of the instructor's own server: a script there made tokens and ran code."""
+    page = page_of(notebook(), which, template)
     assert Live(page).found == []
     plain = HTMLExporter(template_name="classic").from_notebook_node(notebook())[0]
     assert len(Live(plain).found) > 12, "as it is without these settings"
@@ -133,3 +140,47 @@ def test_what_is_long_or_nested_costs_no_minutes(one: str) -> None:
     assert page == f"<pre>{html.escape(one * (length // len(one)))}</pre>"
     assert feedback.clean(one * (300_000 // len(one)))
     assert time.process_time() - begun < 20
+
+
+def test_no_element_of_many_attributes_costs_minutes() -> None:
+    begun = time.process_time()
+    for one in ("".join(f"a{number} " for number in range(50_000)), "a " * 190_000, "a='<'" * 3_900):
+        shown = feedback.clean(f"<p {one}>")
+        assert shown == f"<pre>{html.escape(f'<p {one}>')}</pre>"
+    assert time.process_time() - begun < 5
+
+
+def hostile_notebooks() -> dict[str, Any]:
+    """Small ones whose pages took minutes, or gigabytes."""
+    picture = new_markdown_cell("![](attachment:a)" * 500)
+    picture["attachments"] = {"a": {"image/png": "A" * 8_000_000}}
+    tags = [new_output("display_data", data={"text/html": "<p " + "a " * 90 + "><b>" * 1_900}) for _ in range(60)]
+    return {
+        "dots": [new_code_cell("a." * 50_000)],
+        "many dots": [new_code_cell("a." * 4_900) for _ in range(100)],
+        "another language": [new_code_cell("s{" * 4_900, metadata={"magics_language": "perl"}) for _ in range(100)],
+        "prose": [new_markdown_cell("a*_[`" * 1_900) for _ in range(1_000)],
+        "colours": [new_code_cell("", outputs=[new_output("stream", text="\x1b[31ma" * 3_000_000)])],
+        "tags": [new_code_cell("", outputs=tags)],
+        "a picture": [picture],
+    }
+
+
+KEEP_BUSY = [(what, "a server") for what in hostile_notebooks()] + [("dots", "course"), ("dots", "make hub")]
+
+
+@pytest.mark.parametrize(("what", "which"), KEEP_BUSY)
+def test_no_notebook_keeps_formgrader_busy_for_minutes(what: str, which: str) -> None:
+    """Formgrader's page is made by the server that answers everything else, too."""
+    made = new_notebook(cells=hostile_notebooks()[what])
+    begun, before = time.process_time(), peak_memory()
+    page = page_of(made, which, "classic")
+    assert time.process_time() - begun < 30
+    assert peak_memory() - before < 1 << 30 and len(page) < 60_000_000
+
+
+def test_what_is_shown_of_a_lesson_is_whole() -> None:
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        made = nbformat.read(path, 4)
+        shown, _ = feedback.NotTooLong().preprocess(copy.deepcopy(made), {})
+        assert shown == made

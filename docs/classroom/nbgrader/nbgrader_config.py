@@ -11,5 +11,10 @@ c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
     "markdown2html": "dshq_widget.lessons.feedback.markdown",
     "clean_html": "dshq_widget.lessons.feedback.clean",
+    "highlight_code": "dshq_widget.lessons.feedback.code",
+    "ansi2html": "dshq_widget.lessons.feedback.printed",
 }
-c.HTMLExporter.preprocessors = ["dshq_widget.lessons.feedback.WithoutMetadata"]
+c.HTMLExporter.preprocessors = [
+    "dshq_widget.lessons.feedback.WithoutMetadata",
+    "dshq_widget.lessons.feedback.NotTooLong",
+]
