@@ -18,8 +18,8 @@ from dshq_widget.policy.evaluate import opponent
 
 FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks": int, "sha256": str, "league": dict}
 
-MOST_BYTES = 64 << 20
-"""Of a replay: a game of a drill has a hundredth of it."""
+MOST_BYTES = 8 << 20
+"""Of a replay: a game of a drill has a tenth of it, and JSON of nothing but brackets takes twenty times as much."""
 NAME = r"[\w:.+-]{1,100}"
 """A digest, or the name of a policy such as "ball:gold"."""
 

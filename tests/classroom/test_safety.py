@@ -506,3 +506,6 @@ def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
         path.write_text(json.dumps({**good, **change}))
         with pytest.raises(LeagueError):
             verify_replay.read(path)
+    path.write_text("[[]" + ",[]" * (3 << 20) + "]")
+    with pytest.raises(LeagueError, match="more than 8,388,608 bytes"):
+        verify_replay.read(path)
