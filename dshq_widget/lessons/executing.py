@@ -27,11 +27,18 @@ class ExecuteWithoutSecrets(Execute):
     def start_new_kernel(self, **kwargs: Any) -> None:
         """As nbclient does, with few variables."""
         super().start_new_kernel(**kwargs, env=environment())
-        self._shown, kernel = 0, self.km.provisioner.process
-        limit_memory(most_memory(), kernel.pid)
-        over = threading.Timer(MOST_SECONDS, processes.end_group, [kernel.pid])  # no harm where it has ended
-        over.daemon = True
-        over.start()
+        self._shown = 0
+        limit_memory(most_memory(), self.km.provisioner.process.pid)
+
+    def preprocess(self, *notebook: Any, **how: Any) -> Any:
+        """As nbclient does, until its time is over."""
+        late = threading.Timer(MOST_SECONDS, self._end, [f"takes more than {MOST_SECONDS:g} s"])
+        late.daemon = True
+        late.start()
+        try:
+            return super().preprocess(*notebook, **how)
+        finally:
+            late.cancel()
 
     def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
         """What the kernel shows. One that shows very much is ended: until it ended by itself all of it would be kept
@@ -39,10 +46,15 @@ class ExecuteWithoutSecrets(Execute):
         """
         self._shown += _size(msg)
         if self._shown > MOST_SHOWN:
-            self.log.error("the notebook shows more than %d bytes: it is not run any further", MOST_SHOWN)
-            processes.end_group(self.km.provisioner.process.pid)  # jupyter_client begins a group with each kernel
+            self._end(f"shows more than {MOST_SHOWN} bytes")
             return None
         return super().process_message(msg, cell, cell_index)
+
+    def _end(self, why: str) -> None:
+        """Not run any further: nbclient raises DeadKernelError, and nbgrader goes on with the next student's."""
+        self.log.error("the notebook %s: it is not run any further", why)
+        if self.km is not None and self.km.provisioner is not None and self.km.provisioner.process is not None:
+            processes.end_group(self.km.provisioner.process.pid)  # jupyter_client begins a group with each kernel
 
 
 def _size(msg: Any) -> int:

@@ -12,17 +12,20 @@ from tornado.iostream import IOStream
 
 
 class BoundedServer(HTTPServer):
-    """Keeps `most_open` connections: one more closes the one that has waited longest, for its request or for somebody
-    to read the answer. So whoever opens very many keeps nobody else out. `idle_connection_timeout`, in seconds, ends
-    those that do not ask.
+    """Keeps `most_open` connections: one more closes another one, of the address that has most of them, and there the
+    one that has waited longest, for its request or for somebody to read the answer. So whoever opens very many keeps
+    nobody else out. `idle_connection_timeout`, in seconds, ends those that do not ask.
     """
 
     most_open = 64
 
     def initialize(self, *arguments: Any, **how: Any) -> None:
         super().initialize(*arguments, **how)
-        self._waiting: dict[IOStream, None] = {}
-        """The open ones, first whose last request is oldest. Those of open websockets are no longer among them."""
+        self._waiting: dict[str, dict[IOStream, None]] = {}
+        """The open ones by address, first whose last request is oldest. Those of open websockets are no longer among
+        them.
+        """
+        self._of: dict[IOStream, str] = {}
 
     def turns_away(self, link: socket.socket) -> bool:
         """Whether nobody asks what a connection wants: it takes the place of no other."""
@@ -32,18 +35,28 @@ class BoundedServer(HTTPServer):
         if self.turns_away(stream.socket):
             stream.close()
             return
-        while len(self._waiting) >= self.most_open:
-            oldest = next(iter(self._waiting))
-            del self._waiting[oldest]
+        while len(self._of) >= self.most_open:
+            most = max(self._waiting.values(), key=len)
+            oldest = next(iter(most))
+            self._leave(oldest)
             oldest.close()
-        self._waiting[stream] = None
+        self._of[stream] = str(address[0])
+        self._waiting.setdefault(self._of[stream], {})[stream] = None
         super().handle_stream(stream, address)
 
     def start_request(self, server_conn: Any, request_conn: Any) -> Any:
-        if (stream := server_conn.stream) in self._waiting:
-            self._waiting[stream] = self._waiting.pop(stream)
+        if (stream := server_conn.stream) in self._of:
+            mine = self._waiting[self._of[stream]]
+            mine[stream] = mine.pop(stream)
         return super().start_request(server_conn, request_conn)
 
     def on_close(self, server_conn: Any) -> None:
-        self._waiting.pop(server_conn.stream, None)
+        self._leave(server_conn.stream)
         super().on_close(server_conn)
+
+    def _leave(self, stream: IOStream) -> None:
+        address = self._of.pop(stream, None)
+        if address is not None:
+            del self._waiting[address][stream]
+            if not self._waiting[address]:
+                del self._waiting[address]

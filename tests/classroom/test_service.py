@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import socket
+import sys
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from tests.harness.class_league import (
     record_all,
     send,
 )
+from tests.harness.processes.faults import until
 
 EVIL = "<script>alert(1)</script>\"'&"
 
@@ -120,6 +122,23 @@ def test_whoever_opens_all_connections_keeps_nobody_out(store: Store, monkeypatc
         for _ in range(2):
             assert Person(service.port).ask("GET", "/login")[0] == 200
         assert links[0].recv(1) == b"", "the one that waited longest"
+        for link in links:
+            link.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system has all of 127.0.0.0/8")
+def test_nor_does_whoever_opens_more_while_somebody_hands_in_slowly(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """Six thousand connections ended every upload that took some seconds."""
+    monkeypatch.setattr(limits, "descriptors", lambda most: 8)
+    number, token, body = open_round(store), store.issue_token("ada"), policy_bytes(0)
+    head = f"POST /submit HTTP/1.1\r\nHost: x\r\nAuthorization: token {token}\r\nContent-Length: {len(body)}\r\n\r\n"
+    with Service(store) as service, socket.create_connection(("127.0.0.1", service.port), 60) as slow:
+        slow.sendall(head.encode() + body[:100])
+        assert until(lambda: service.application.settings["in_flight"]._now)
+        links = [socket.create_connection(("127.0.0.1", service.port), 60, ("127.0.0.2", 0)) for _ in range(12)]
+        assert links[0].recv(1) == b"", "one of the many"
+        slow.sendall(body[100:])
+        assert slow.recv(1 << 16).startswith(b"HTTP/1.1 200") and store.received(number) == {"ada": 1}
         for link in links:
             link.close()
 
