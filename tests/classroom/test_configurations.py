@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -299,6 +300,47 @@ def test_in_the_exchange_nobody_moves_what_is_somebody_elses(tmp_path: Path):
     assert around == 0o700, "no other user of the machine hands in what is run when it is graded"
     said = re.findall(r"(\d{4}) /srv/nbgrader/exchange", (DOCS / "instructor.md").read_text())
     assert said == ["1777", "1777"]
+
+
+def put(inbound: Path, name: str) -> Path:
+    """A submission in nbgrader's exchange."""
+    (inbound / name).mkdir(parents=True)
+    (inbound / name / "shaping.ipynb").write_text(name)
+    return inbound / name
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows")
+@pytest.mark.parametrize("which", ["course", "a server"])
+def test_what_a_student_hands_in_keeps_nobody_else_from_it(tmp_path: Path, monkeypatch, which: str):
+    """nbgrader ended at the first that it could not copy, and copied whatever a link led to."""
+    factory = pytest.importorskip("nbgrader.exchange", reason="pip install 'dshq-widget[instructor]'").ExchangeFactory
+    from nbgrader.coursedir import CourseDirectory
+
+    monkeypatch.setenv("PATH", sysconfig.get_path("scripts"), prepend=os.pathsep)  # nbgrader calls alembic by its name
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")
+    written = assignments.CONFIGURATION if which == "course" else (DOCS / "nbgrader/nbgrader_config.py").read_text()
+    (tmp_path / "nbgrader_config.py").write_text(written)
+    settings = run(tmp_path / "nbgrader_config.py")
+    settings.CourseDirectory.update(root=str(tmp_path), db_url=f"sqlite:///{tmp_path}/g.db", assignment_id="shaping")
+    settings.Exchange.root = str(tmp_path / "exchange")
+    secret, when = tmp_path / "secret", "2026-01-02 03:04:05 UTC"
+    secret.mkdir()
+    (secret / "key").write_text("the instructor's")
+    inbound = tmp_path / "exchange" / "dshq" / "inbound"
+    put(inbound, "a+shaping+not a time+x")
+    os.mkfifo(put(inbound, f"bad1+shaping+{when}+x") / "pipe")
+    (put(inbound, f"bad2+shaping+{when}+x") / "all").symlink_to(secret)
+    (put(inbound, f"bad3+shaping+{when}+x") / "key").symlink_to(secret / "key")
+    (inbound / f"bad4+shaping+{when}+x").symlink_to(secret)
+    put(inbound, f"zoe+shaping+{when}+x")
+    later = put(inbound, f"zoe+shaping+{when.replace('2026', '2027')}+x")
+    real, theirs = os.lstat, os.stat_result((*os.stat(later)[:4], 65534, *os.stat(later)[5:]))
+    monkeypatch.setattr(os, "lstat", lambda path, **how: theirs if str(path) == str(later) else real(path, **how))
+    step = factory(config=settings).Collect(coursedir=CourseDirectory(config=settings), config=settings)
+    step.start()
+    found = {str(path.relative_to(tmp_path)) for path in (tmp_path / "submitted").glob("*/*/*")}
+    assert found == {"submitted/zoe/shaping/shaping.ipynb"}
+    assert "2026" in (tmp_path / "submitted/zoe/shaping/shaping.ipynb").read_text(), "not what another user put there"
 
 
 def test_a_submission_that_is_graded_runs_without_the_instructors_tokens(tmp_path: Path, monkeypatch):

@@ -53,6 +53,9 @@ at = steps.index(Execute)
 steps[at : at + 1] = [ExecuteWithoutSecrets, Afresh]
 c.Autograde.autograde_preprocessors = steps
 
+# What one student has put into the exchange keeps nobody else's from being collected, and takes nobody's place.
+c.ExchangeFactory.collect = "dshq_widget.lessons.collecting.CollectOneByOne"
+
 # A student's notebook is shown without its scripts: feedback and formgrader are pages of your own server.
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {

@@ -6,6 +6,9 @@ c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # nbgrader de
 c.CourseDirectory.course_id = "dshq"
 c.Exchange.root = "/srv/nbgrader/exchange"
 
+# What one student has put into the exchange keeps nobody else's from being collected, and takes nobody's place.
+c.ExchangeFactory.collect = "dshq_widget.lessons.collecting.CollectOneByOne"
+
 # A student's notebook is shown without its scripts: feedback and formgrader are pages of your own server.
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
