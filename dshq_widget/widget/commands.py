@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,8 +31,10 @@ MOST_AT_ONCE, MOST_OF_A_PAGE = 8, 4
 """Answers that are being made on threads of their own, and of these those for one page: some are left for the others.
 Of files only one is made: it may be a whole run in memory.
 """
-MOST_UPLOADS = 4
-"""Files that are arriving, each from another page; of more the one is forgotten of which a part came longest ago."""
+MOST_UPLOADS, MOST_UPLOAD_BYTES = 64, 256 << 20
+"""Files that are arriving, each from another page. Of more the smallest is forgotten, and where they are too large, the
+largest: whoever begins files without end ends nobody else's.
+"""
 
 Content = Mapping[str, Any]
 FileKind = type[messages.PolicyFile] | type[messages.PageFile]
@@ -62,7 +64,7 @@ class Commands:
         self._page_file, self._pay_for, self._fence = page_file, pay_for, fence
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
-        self._uploads: OrderedDict[str, page_protocol.Upload] = OrderedDict()  # by page
+        self._uploads = dict[str, page_protocol.Upload]()  # by page
         self._making, self._counting = Counter[str](), threading.Lock()  # by page
         self._one_file = threading.Lock()
         self.page: dict[str, Any] = {}
@@ -255,8 +257,11 @@ class Commands:
         arrived = upload.take(content, buffers)
         if not arrived:
             self._uploads[SPEAKER.get()] = upload
-            while len(self._uploads) > MOST_UPLOADS:
-                self._uploads.popitem(last=False)
+            sizes = Counter({page: one.nbytes for page, one in self._uploads.items()})
+            while len(sizes) > MOST_UPLOADS or sizes.total() > MOST_UPLOAD_BYTES:
+                which = max if sizes.total() > MOST_UPLOAD_BYTES else min
+                page = which(sizes, key=sizes.__getitem__)
+                del sizes[page], self._uploads[page]
         else:
             name, data = arrived
             self._trainer.load_checkpoint(checkpoint.parse(data, name), name)

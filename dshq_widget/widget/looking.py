@@ -14,6 +14,7 @@ SPEAKER: contextvars.ContextVar[str] = contextvars.ContextVar("dshq_page", defau
 SILENT_SECONDS = 60.0
 """A page that was seen last and has said nothing for so long may be gone: what becomes of a page is not told here."""
 MOST_PAGES = 64
+"""That are known; of more those that are not seen are forgotten first: whoever opens very many pages hides nobody's."""
 
 
 @contextlib.contextmanager
@@ -42,7 +43,8 @@ class Looking:
         before, _ = self._pages.pop(page, (None, now))
         self._pages[page] = before if visible is None else visible, now
         if len(self._pages) > MOST_PAGES:
-            del self._pages[next(iter(self._pages))]
+            unseen = (name for name, (shown, _) in self._pages.items() if not shown)
+            del self._pages[next(unseen, next(iter(self._pages)))]
         known = [(seen, at) for seen, at in self._pages.values() if seen is not None]
         seen = any(seen and now - at <= SILENT_SECONDS for seen, at in known)
         if visible is not None or (known and seen != self._seen):

@@ -302,6 +302,11 @@ class Upload:
         self._name = ""
         self._parts: list[bytes] = []
 
+    @property
+    def nbytes(self) -> int:
+        """How much has arrived."""
+        return sum(map(len, self._parts))
+
     def take(self, content: Mapping[str, Any], buffers: Any) -> tuple[str, bytes] | None:
         """Add one part; returns (name, bytes) after the last one. On ValueError the upload starts again."""
         name, part, parts = (content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["LOAD_POLICY"])

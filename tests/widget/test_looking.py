@@ -51,6 +51,14 @@ def test_pages_without_end_are_not_all_known(told):
     assert len(looking._pages) == MOST_PAGES
 
 
+def test_who_opens_very_many_pages_hides_nobodys(told):
+    looking, said, _ = told
+    looking.heard("a", True)
+    for k in range(3 * MOST_PAGES):
+        looking.heard(str(k), False if k % 2 else None)
+    assert all(said) and len(looking._pages) == MOST_PAGES
+
+
 def test_whose_message_it_is(make):
     """Jupyter's messages name the session that sent them. One tab in the background stopped an environment's pictures
     and the policies of another window for good.

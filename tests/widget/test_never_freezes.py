@@ -10,7 +10,7 @@ import pytest
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.widget import sender as sender_module
-from dshq_widget.widget.commands import MOST_AT_ONCE, MOST_OF_A_PAGE
+from dshq_widget.widget.commands import MOST_AT_ONCE, MOST_OF_A_PAGE, MOST_UPLOADS
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, TURN_SECONDS, Inbox, held
 from dshq_widget.widget.looking import Looking
@@ -160,9 +160,23 @@ def test_two_pages_send_files_at_the_same_time(open_widget):
             say(widget, page, load, bytes_)
     until(lambda: "two.dshq" in widget.status_text)
     assert not any("out of order" in one["text"] for one in widget.comm.customs("LOG"))
-    for k in range(9):
-        say(widget, str(k), {"type": "LOAD_POLICY", "name": "x", "part": 0, "parts": 2}, b"x")
-    until(lambda: list(widget._commands._uploads) == ["5", "6", "7", "8"])
+    until(lambda: not widget._commands._uploads)
+
+
+def test_who_begins_files_without_end_ends_nobody_elses(open_widget, monkeypatch):
+    """Five connections were enough, each with a part of a byte."""
+    widget, data = open_widget, widget_file()
+    half = len(data) // 2
+    monkeypatch.setattr("dshq_widget.widget.commands.MOST_UPLOAD_BYTES", 20 * half)
+    load = {"type": "LOAD_POLICY", "name": "one.dshq", "parts": 2}
+    say(widget, "one", {**load, "part": 0}, data[:half])
+    for size in (1, 3 * half):
+        for k in range(2 * MOST_UPLOADS):
+            say(widget, str(k), {"type": "LOAD_POLICY", "name": "x", "part": 0, "parts": 2}, bytes(size))
+    say(widget, "one", {**load, "part": 1}, data[half:])
+    until(lambda: "one.dshq" in widget.status_text)
+    kept = [one.nbytes for one in widget._commands._uploads.values()]
+    assert sum(kept) <= 20 * half and len(kept) <= MOST_UPLOADS
 
 
 def test_a_thread_that_cannot_start_holds_nothing(open_widget, monkeypatch):
