@@ -61,12 +61,12 @@ class CollectOneByOne(ExchangeCollect):
         for record in records:
             self.src_records = [record]
             student = record["username"]
+            copy = self.coursedir.format_path(self.coursedir.submitted_directory, student, self.coursedir.assignment_id)
             try:
                 super().copy_files()
-            except (OSError, RuntimeError, shutil.Error) as error:
+            except (OSError, RuntimeError, ValueError, shutil.Error) as error:
                 self.log.error("the submission of %s is left out: %s", student, str(error)[:1000])
-                of = self.coursedir.submitted_directory, student, self.coursedir.assignment_id
-                shutil.rmtree(self.coursedir.format_path(*of), ignore_errors=True)
+                shutil.rmtree(copy, ignore_errors=True)
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """As nbgrader does, of a folder with nothing but plain files and folders: a link may lead to everything that
@@ -74,6 +74,19 @@ class CollectOneByOne(ExchangeCollect):
         """
         _check_plain(src)
         super().do_copy(src, dest, log)
+        self._give_a_time(dest)
+
+    def _give_a_time(self, copy: str) -> None:
+        """Its `timestamp.txt` is a file of the student's. Where it says no time, nbgrader would end at it each
+        time that it collects: when it was handed in stands in its folder's name, too.
+        """
+        try:
+            self.coursedir.get_existing_timestamp(copy)
+        except (AttributeError, SystemExit, ValueError, OverflowError):  # nbgrader 0.9 calls a method that it lacks
+            path = os.path.join(copy, "timestamp.txt")
+            os.unlink(path)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{self.src_records[0]['timestamp']} UTC")
 
 
 def _check_plain(path: str) -> None:

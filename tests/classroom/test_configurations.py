@@ -336,10 +336,13 @@ def test_what_a_student_hands_in_keeps_nobody_else_from_it(tmp_path: Path, monke
     later = put(inbound, f"zoe+shaping+{when.replace('2026', '2027')}+x")
     real, theirs = os.lstat, os.stat_result((*os.stat(later)[:4], 65534, *os.stat(later)[5:]))
     monkeypatch.setattr(os, "lstat", lambda path, **how: theirs if str(path) == str(later) else real(path, **how))
-    step = factory(config=settings).Collect(coursedir=CourseDirectory(config=settings), config=settings)
-    step.start()
+    (put(inbound, f"yan+shaping+{when}+x") / "timestamp.txt").write_text("not a time")
+    for _ in range(2):
+        factory(config=settings).Collect(coursedir=CourseDirectory(config=settings), config=settings).start()
     found = {str(path.relative_to(tmp_path)) for path in (tmp_path / "submitted").glob("*/*/*")}
-    assert found == {"submitted/zoe/shaping/shaping.ipynb"}
+    theirs_too = {f"submitted/yan/shaping/{name}" for name in ("shaping.ipynb", "timestamp.txt")}
+    assert found == {"submitted/zoe/shaping/shaping.ipynb", *theirs_too}
+    assert when == (tmp_path / "submitted/yan/shaping/timestamp.txt").read_text(), "else collecting ends there"
     assert "2026" in (tmp_path / "submitted/zoe/shaping/shaping.ipynb").read_text(), "not what another user put there"
 
 
