@@ -10,15 +10,11 @@ import datetime
 import os
 import shutil
 import stat
+from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect
-
-try:
-    import pwd
-except ImportError:  # Windows
-    pwd = None  # type: ignore[assignment]
 
 NOBODYS = ""
 """The name under which what is left out is kept apart: it takes no place of a student's newest submission."""
@@ -43,17 +39,18 @@ class CollectOneByOne(ExchangeCollect):
         return record
 
     def _foreign(self, path: str, student: str) -> str:
-        """Whose it is if it is not that student's, "" if it is. Where all servers are one system user's, as on
+        """Why it is not that student's, "" if it is. Where all servers are one system user's, as on
         Kubernetes, it cannot be seen.
         """
-        if not self.check_owner or pwd is None:
+        if os.path.islink(path):
+            return "it is a link"
+        if not self.check_owner or not hasattr(os, "geteuid") or os.stat(path).st_uid == os.geteuid():
             return ""
-        uid = os.lstat(path).st_uid
         try:
-            owner = pwd.getpwuid(uid).pw_name
+            owner = Path(path).owner()
         except KeyError:
-            owner = str(uid)
-        return "" if uid == os.geteuid() or owner == student else f"it is not {student}'s, but {owner}'s"
+            owner = "somebody who has no name here"
+        return "" if owner == student else f"it is not {student}'s, but of {owner}"
 
     def copy_files(self) -> None:
         """Those that can be copied."""

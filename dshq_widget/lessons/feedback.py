@@ -104,9 +104,18 @@ class _Tokenizer(html5lib_shim.BleachHTMLTokenizer):
 
 
 class _Parser(html5lib_shim.BleachHTMLParser):
-    def mainLoop(self) -> None:
-        self.tokenizer.__class__ = _Tokenizer  # bleach names none that it would make
-        super().mainLoop()
+    def _parse(
+        self, stream: Any, innerHTML: bool = False, container: str = "div", scripting: bool = True, **how: Any
+    ) -> None:
+        """As bleach's, whose tokenizer it is but for that."""
+        self.innerHTMLMode, self.container, self.scripting = innerHTML, container, scripting
+        self.tokenizer = _Tokenizer(stream=stream, consume_entities=self.consume_entities, parser=self, **how)
+        self.reset()
+        try:
+            self.mainLoop()
+        except html5lib_shim.ReparseException:
+            self.reset()
+            self.mainLoop()
 
 
 def clean(source: object) -> str:

@@ -334,8 +334,9 @@ def test_what_a_student_hands_in_keeps_nobody_else_from_it(tmp_path: Path, monke
     (inbound / f"bad4+shaping+{when}+x").symlink_to(secret)
     put(inbound, f"zoe+shaping+{when}+x")
     later = put(inbound, f"zoe+shaping+{when.replace('2026', '2027')}+x")
-    real, theirs = os.lstat, os.stat_result((*os.stat(later)[:4], 65534, *os.stat(later)[5:]))
-    monkeypatch.setattr(os, "lstat", lambda path, **how: theirs if str(path) == str(later) else real(path, **how))
+    real, theirs = os.stat, os.stat_result((*os.stat(later)[:4], 65534, *os.stat(later)[5:]))
+    monkeypatch.setattr(os, "stat", lambda path, **how: theirs if str(path) == str(later) else real(path, **how))
+    (inbound / f"zoe+shaping+{when.replace('2026', '2028')}+x").symlink_to(later)
     (put(inbound, f"yan+shaping+{when}+x") / "timestamp.txt").write_text("not a time")
     for _ in range(2):
         factory(config=settings).Collect(coursedir=CourseDirectory(config=settings), config=settings).start()
