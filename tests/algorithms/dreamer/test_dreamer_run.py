@@ -218,7 +218,10 @@ class TestFiles:
         path = tmp_path / "odd.dshq"
         for odd in ({"train.running": np.zeros((3, 3))}, {"train.dreamer.counts": np.zeros(9)}):
             checkpoint.save(path, dataclasses.replace(saved, state=saved.state | odd))
-            with Trainer(path) as trainer, pytest.raises(RuntimeError, match="its run cannot be continued"):
+            with (
+                pytest.raises((CheckpointError, RuntimeError), match="cannot continue|its run cannot be continued"),
+                Trainer(path) as trainer,
+            ):
                 trainer.train_for(updates=1, progress=False)
 
     def test_a_generator_reads_no_more_words_than_it_has(self):
