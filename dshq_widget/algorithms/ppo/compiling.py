@@ -85,7 +85,8 @@ def end_with_input() -> None:
     """End this process when its input ends, as it does with the process that started this one."""
 
     def follow() -> None:
-        sys.stdin.buffer.read()
+        while os.read(sys.stdin.fileno(), 1 << 12):  # not `sys.stdin.read`: an interpreter that ends waits for its lock
+            pass
         os._exit(0)
 
     threading.Thread(target=follow, daemon=True).start()

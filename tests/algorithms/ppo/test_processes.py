@@ -1,6 +1,8 @@
 """The processes of a run on a drill: what happens where they cannot be started."""
 
 import errno
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -88,3 +90,15 @@ def test_memory_that_is_there_for_a_part_alone_is_given_back(children, weights, 
         two_workers([], weights)
     assert children.started == []
     until(lambda: opened_since(before) == 0, "the end of what this and other threads opened")
+
+
+@pytest.mark.parametrize("first", ["this process", "its input"])
+def test_what_compiles_beside_ends_in_peace(first):
+    """Both when it is done while its input is open, which was a fatal error of the interpreter, and when that ends."""
+    work = "" if first == "this process" else "; import time; time.sleep(600)"
+    code = f"from dshq_widget.algorithms.ppo.compiling import end_with_input; end_with_input(){work}"
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as beside:
+        if first == "its input":
+            beside.stdin.close()
+        assert beside.wait(300) == 0 and beside.stderr.read() == b""
