@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, flag_of
 from dshq_widget.files import atomic
+from dshq_widget.runtime.own_modules import elsewhere
 
 if TYPE_CHECKING:
     from dshq_widget.training.sweep_results import SweepResult
@@ -87,7 +87,7 @@ def _draw(result: SweepResult, picture: Path) -> None:
     """The curves, through no link: the sweep's folder may be somebody else's. Nor is `matplotlibrc` read that lies in
     the working folder: it names a module to draw with, and has texts typeset by TeX. Raises ImportError and OSError.
     """
-    with contextlib.suppress(ImportError), contextlib.chdir(os.path.abspath(os.sep)):  # `plot` says what is missing
+    with contextlib.suppress(ImportError), elsewhere():  # `plot` says what is missing
         import matplotlib
 
         matplotlib.use("agg")

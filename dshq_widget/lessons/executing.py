@@ -15,8 +15,6 @@ from dshq_widget.system.limits import limit_memory
 
 MOST_SHOWN = 64 << 20
 """Letters and bytes that a notebook may show; what is kept of them is far less (nbgrader's LimitOutput)."""
-
-
 MOST_SECONDS = 1800.0
 """For a notebook. nbgrader limits cells alone, of which there may be any number."""
 

@@ -1,6 +1,8 @@
-"""Modules of the user's own, which are not installed."""
+"""Modules of the user's own, which are not installed, and how others' libraries are kept from the working folder."""
 
+import contextlib
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -18,3 +20,10 @@ def found_in(name: str, folder: str) -> Any:
     look_in(folder)
     module, _, inside = name.partition(":")
     return getattr(importlib.import_module(module), inside)
+
+
+def elsewhere() -> contextlib.AbstractContextManager[None]:
+    """For as long as it lasts, the working folder is one where nobody but the system writes: for a library that looks
+    there for settings, or tells others to import from there.
+    """
+    return contextlib.chdir(os.path.abspath(os.sep))

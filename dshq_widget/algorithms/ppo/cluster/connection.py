@@ -13,6 +13,7 @@ from typing import Any
 
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.algorithms.ppo.cluster.requirements import GUIDE
+from dshq_widget.runtime.own_modules import elsewhere
 from dshq_widget.system.paths import NO_LINK, NO_WAIT
 
 HERE = "auto"
@@ -26,10 +27,6 @@ PROBE_SECONDS = 60.0
 START = f"start one with `ray start`, also on this machine, or name another with ray_address=HOST:PORT ({GUIDE})"
 TOKEN = "~/.ray/auth_token"
 """Where Ray keeps the token, unless RAY_AUTH_TOKEN_PATH says otherwise."""
-NOBODYS = os.path.abspath(os.sep)
-"""The working folder while Ray connects. It names that folder to all nodes, which look for modules there before they
-look among those that are installed: in somebody else's, or one that another user has made on a node, they would run.
-"""
 REFUSED = "InvalidAuthToken"
 """Ray's name of a token that is not the cluster's, in the texts of its errors."""
 
@@ -50,7 +47,7 @@ def connected(address: str) -> Iterator[Any]:
     import ray
 
     try:
-        with contextlib.chdir(NOBODYS):
+        with elsewhere():  # Ray has all nodes look for modules where it is called, before those that are installed
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"{_wanted(address)}: {_reason(error)}") from error
