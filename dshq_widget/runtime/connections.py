@@ -4,6 +4,7 @@ they are.
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from typing import Any
 
@@ -12,7 +13,7 @@ from tornado.iostream import IOStream
 
 
 class BoundedServer(HTTPServer):
-    """Keeps `most_open` connections: one more closes another one, of the address that has most of them, and there the
+    """Keeps `most_open` connections: one more closes another one, of the host that has most of them, and there the
     one that has waited longest, for its request or for somebody to read the answer. So whoever opens very many keeps
     nobody else out. `idle_connection_timeout`, in seconds, ends those that do not ask.
     """
@@ -22,7 +23,7 @@ class BoundedServer(HTTPServer):
     def initialize(self, *arguments: Any, **how: Any) -> None:
         super().initialize(*arguments, **how)
         self._waiting: dict[str, dict[IOStream, None]] = {}
-        """The open ones by address, first whose last request is oldest. Those of open websockets are no longer among
+        """The open ones by host, first whose last request is oldest. Those of open websockets are no longer among
         them.
         """
         self._of: dict[IOStream, str] = {}
@@ -40,7 +41,7 @@ class BoundedServer(HTTPServer):
             oldest = next(iter(most))
             self._leave(oldest)
             oldest.close()
-        self._of[stream] = str(address[0])
+        self._of[stream] = source_of(str(address[0]))
         self._waiting.setdefault(self._of[stream], {})[stream] = None
         super().handle_stream(stream, address)
 
@@ -55,8 +56,21 @@ class BoundedServer(HTTPServer):
         super().on_close(server_conn)
 
     def _leave(self, stream: IOStream) -> None:
-        address = self._of.pop(stream, None)
-        if address is not None:
-            del self._waiting[address][stream]
-            if not self._waiting[address]:
-                del self._waiting[address]
+        host = self._of.pop(stream, None)
+        if host is not None:
+            del self._waiting[host][stream]
+            if not self._waiting[host]:
+                del self._waiting[host]
+
+
+def source_of(address: str) -> str:
+    """Whose address it is: itself, or of IPv6 the network of 64 bits that it is in, since one host may take any address
+    of that (RFC 7421). What is no address stands for itself.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Network((int(found), 64), strict=False))

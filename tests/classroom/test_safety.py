@@ -381,6 +381,51 @@ def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(
     assert time.monotonic() - begun > 2.5, "who is refused waits, too"
 
 
+@pytest.mark.parametrize(
+    ("path", "what", "good"),
+    [("/login", "STRANGERS", 200), ("/nothing", "STRANGERS", 404), ("/static/league.css", "FILES", 200)],
+)
+def test_nor_do_they_wait_for_strangers(store, monkeypatch, path, what, good):
+    """Four thousand connections that asked for the page to log in."""
+    monkeypatch.setattr(answers, f"{what}_A_SECOND", 0.05)
+    monkeypatch.setattr(answers, f"{what}_AT_ONCE", 3.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 3.0)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
+    ben = {"Authorization": f"token {store.issue_token('ben')}"}
+    with Service(store) as service, ThreadPoolExecutor(8) as many:
+        asked = [many.submit(Person(service.port).ask, "GET", path) for _ in range(8)]
+        begun = time.monotonic()
+        assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
+        found = [each.result() for each in asked]
+    assert sorted(status for status, _, _ in found) == [good] * 3 + [429] * 5
+    assert time.monotonic() - begun > 2.5, "who is refused waits, too"
+
+
+def test_of_what_has_to_wait_nothing_stays_where_nobody_waits_for_it(store, monkeypatch):
+    """A script that asked and closed at once left each of its requests in memory for twenty seconds."""
+    monkeypatch.setattr(answers, "PAGES_AT_ONCE", 1.0)
+    monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 600.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 600.0)
+    waiting, turn = [], page.Turned.turn
+
+    async def watched(handler, wait):
+        waiting.append(wait)
+        try:
+            await turn(handler, wait)
+        finally:
+            waiting.remove(wait)
+
+    monkeypatch.setattr(page.Turned, "turn", watched)
+    ada = {"Authorization": f"token {store.issue_token('ada')}"}
+    with Service(store) as service:
+        assert Person(service.port).ask("GET", "/", **ada)[0] == 200
+        with socket.create_connection(("127.0.0.1", service.port), 60) as link:
+            link.sendall(f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: {ada['Authorization']}\r\n\r\n".encode())
+            assert until(lambda: waiting)
+        assert until(lambda: not waiting)
+
+
 def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):
     """A published policy, on as many connections as a student likes."""
     number, token = open_round(store, publish=True), store.issue_token("ada")

@@ -66,7 +66,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_looks_at_nothing_that_it_was_not_told(verb: str, files: Path, tmp_path: Path):
     if "gym:ALE" in VERBS[verb]:
-        pytest.importorskip("ale_py")
+        pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
     folder = tmp_path / "somebodys"
     shutil.copytree(files, folder)
     command = [str(DSHQ), *VERBS[verb].split()]

@@ -9,10 +9,17 @@ import collections
 
 from tornado.iostream import IOStream
 
+from dshq_widget.runtime.connections import source_of
 from dshq_widget.runtime.rate_limit import RateLimit
 
 PAGES_A_SECOND, PAGES_AT_ONCE = 10.0, 40.0
 """Of an account; a page that is being played loads itself every five seconds."""
+STRANGERS_A_SECOND, STRANGERS_AT_ONCE = 50.0, 1000.0
+"""The same of a host whose person has not logged in; a class may share one, and each asks three times to log in."""
+FILES_A_SECOND, FILES_AT_ONCE = 200.0, 2000.0
+"""The same of the files that pages use: browsers keep them."""
+MOST_KNOWN = 10_000
+"""Accounts and hosts whose requests are counted; more are forgotten, first who has asked for nothing for longest."""
 TURN_SECONDS = 20.0
 """How long a page waits for its account's turn."""
 
@@ -26,11 +33,25 @@ class Turns:
     """Who asks for very many pages waits, and the others do not wait for them."""
 
     def __init__(self) -> None:
-        self._limits: dict[str, RateLimit] = collections.defaultdict(lambda: RateLimit(PAGES_A_SECOND, PAGES_AT_ONCE))
+        self._limits: collections.OrderedDict[tuple[str, str], RateLimit] = collections.OrderedDict()
 
-    def wait(self, account: str) -> float:
-        """Count a page and return the seconds until its turn; beyond `TURN_SECONDS` count nothing."""
-        limit = self._limits[account]
+    def page(self, account: str | None, address: str) -> float:
+        """Count a page of an account, or of whoever asks from an address and has not logged in; the seconds until its
+        turn. Beyond `TURN_SECONDS` nothing is counted.
+        """
+        if account is not None:
+            return self._wait(("account", account), PAGES_A_SECOND, PAGES_AT_ONCE)
+        return self._wait(("stranger", source_of(address)), STRANGERS_A_SECOND, STRANGERS_AT_ONCE)
+
+    def file(self, address: str) -> float:
+        """The same for a file that pages use."""
+        return self._wait(("file", source_of(address)), FILES_A_SECOND, FILES_AT_ONCE)
+
+    def _wait(self, who: tuple[str, str], rate: float, burst: float) -> float:
+        limit = self._limits.pop(who, None) or RateLimit(rate, burst)
+        self._limits[who] = limit
+        while len(self._limits) > MOST_KNOWN:
+            self._limits.popitem(last=False)
         return limit.wait if limit.wait > TURN_SECONDS else limit.spend()
 
 

@@ -84,7 +84,29 @@ class Standing:
         return cls(found, table, RoundHtml(table, found, blocks, url), progress)
 
 
-class Page(web.RequestHandler):
+class Turned(web.RequestHandler):
+    """A request that may have to wait, and is forgotten where nobody waits for its answer any more."""
+
+    _gone: asyncio.Event | None = None
+
+    async def turn(self, wait: float) -> None:
+        """Wait so many seconds. Also who is refused waits, or asking again and again would take as many turns."""
+        self._gone = asyncio.Event()
+        try:
+            await asyncio.wait_for(self._gone.wait(), min(wait, TURN_SECONDS))
+        except TimeoutError:
+            if wait > TURN_SECONDS:
+                raise TooOften(f"You have asked for too many pages: try again in {math.ceil(wait)} s", wait) from None
+        else:
+            raise web.Finish
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        if self._gone is not None:
+            self._gone.set()
+
+
+class Page(Turned):
     """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
 
     policy = STRICT
@@ -138,21 +160,14 @@ class Page(web.RequestHandler):
         return super().get_login_url()
 
     def prepare(self) -> Awaitable[None] | None:
-        """Refuse what a browser sends for somebody else's page, and let an account that asks for very many wait."""
+        """Refuse what a browser sends for somebody else's page, and let whoever asks for very many wait."""
         own = self.settings["public_url"]
         if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        if self.current_user is None:
-            return None
-        wait = self.settings["turns"].wait(self.current_user.name)
-        return self._turn(wait) if wait else None
-
-    async def _turn(self, wait: float) -> None:
-        """Also who is refused waits, or asking again and again would take as many turns."""
-        await asyncio.sleep(min(wait, TURN_SECONDS))
-        if wait > TURN_SECONDS:
-            raise TooOften(f"You have asked for too many pages: try again in {math.ceil(wait)} s", wait)
+        user = self.current_user
+        wait = self.settings["turns"].page(user.name if user else None, str(self.request.remote_ip))
+        return self.turn(wait) if wait else None
 
     @property
     def by_token(self) -> bool:

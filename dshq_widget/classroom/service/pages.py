@@ -16,7 +16,7 @@ from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.service.page import COOKIE_DAYS, STRICT, Page, TooOften
+from dshq_widget.classroom.service.page import COOKIE_DAYS, STRICT, Page, TooOften, Turned
 from dshq_widget.classroom.service.upload_checks import BODY_SECONDS, MAX_UPLOAD_BYTES, admit
 from dshq_widget.classroom.store import FINISHED, MOST_BLOCKS, OPEN, commitment
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -432,8 +432,12 @@ class Logout(Page):
         self.redirect(self.url("login"))
 
 
-class Static(web.StaticFileHandler):
+class Static(Turned, web.StaticFileHandler):
     """The three files that pages use."""
+
+    async def prepare(self) -> None:
+        if wait := self.settings["turns"].file(str(self.request.remote_ip)):
+            await self.turn(wait)
 
     def set_extra_headers(self, path: str) -> None:
         self.set_header("X-Content-Type-Options", "nosniff")
@@ -442,7 +446,9 @@ class Static(web.StaticFileHandler):
 class Missing(Page):
     """Every other address."""
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
+        if (turn := super().prepare()) is not None:
+            await turn
         raise web.HTTPError(404, reason="Page not found")
 
 
