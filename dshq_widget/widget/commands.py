@@ -17,7 +17,7 @@ from dshq_widget.widget import page_protocol
 from dshq_widget.widget.affordable import affordable
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
-from dshq_widget.widget.looking import SPEAKER
+from dshq_widget.widget.looking import SPEAKER, spoken_by
 from dshq_widget.widget.part import Handler
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.quota import Quota
@@ -140,7 +140,7 @@ class Commands:
             own_reward.check(self._trainer.drill, line)
         except ValueError as error:
             problem = str(error)
-        self._outbox.put(messages.RewardChecked(line, problem).to_json())
+        self._outbox.answer(messages.RewardChecked(line, problem).to_json())
 
     def _pay(self, content: Content) -> None:
         self._pay_for(page_protocol.line(content.get("line")))
@@ -203,7 +203,7 @@ class Commands:
         try:
             self.beside(what, self._send_alone, kind, asked, name, make)
         except RuntimeError as error:
-            self._outbox.put(kind(name, sentence(error), page_protocol.request(asked)).to_json([]))
+            self._outbox.answer(kind(name, sentence(error), page_protocol.request(asked)).to_json([]))
 
     def _send_alone(self, *file: Any) -> None:
         with self._one_file:
@@ -218,7 +218,7 @@ class Commands:
                 buffers = [] if problem else [data]
         except Exception as error:
             problem = sentence(error)
-        self._outbox.put(kind(name, problem, page_protocol.request(asked)).to_json(buffers))
+        self._outbox.answer(kind(name, problem, page_protocol.request(asked)).to_json(buffers))
 
     def beside(self, what: str, work: Callable[..., None], *arguments: Any) -> None:
         """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.
@@ -238,7 +238,8 @@ class Commands:
 
         def work_and_leave() -> None:
             try:
-                self._fence.command(what, work, *arguments)
+                with spoken_by(page):
+                    self._fence.command(what, work, *arguments)
             finally:
                 leave()
 

@@ -11,20 +11,31 @@ from collections.abc import Callable, Iterator
 
 SPEAKER: contextvars.ContextVar[str] = contextvars.ContextVar("dshq_page", default="")
 """The page whose message is being handled."""
+LISTENER: contextvars.ContextVar[str] = contextvars.ContextVar("dshq_listener", default="")
+"""The page that what is being sent is for, "" for all of them. A notebook's pages have one line and hear everything."""
 SILENT_SECONDS = 60.0
 """A page that was seen last and has said nothing for so long may be gone: what becomes of a page is not told here."""
 MOST_PAGES = 64
 """That are known; of more those that are not seen are forgotten first: whoever opens very many pages hides nobody's."""
 
 
-@contextlib.contextmanager
-def spoken_by(page: str) -> Iterator[None]:
+def spoken_by(page: str) -> contextlib.AbstractContextManager[None]:
     """Handle a message of that page."""
-    token = SPEAKER.set(page)
+    return _naming(SPEAKER, page)
+
+
+def told_to(page: str) -> contextlib.AbstractContextManager[None]:
+    """Send something to that page."""
+    return _naming(LISTENER, page)
+
+
+@contextlib.contextmanager
+def _naming(who: contextvars.ContextVar[str], page: str) -> Iterator[None]:
+    token = who.set(page)
     try:
         yield
     finally:
-        SPEAKER.reset(token)
+        who.reset(token)
 
 
 class Looking:

@@ -12,11 +12,14 @@ import contextlib
 import json
 import struct
 import threading
+import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from comm.base_comm import BaseComm
 from jupyter_client.session import json_packer
+
+from dshq_widget.widget.looking import LISTENER
 
 FRAMES_MAX = 512
 BYTES_MAX = 80 << 20
@@ -56,11 +59,12 @@ def unpacked(frame: bytes, most: int | None = None) -> tuple[dict[str, Any], lis
 
 
 class Line:
-    """What is on its way to one page. Any thread puts frames in, the loop takes them out; `dropped` is called on the
-    loop, once, where the page takes them too slowly.
+    """What is on its way to one page, which the widget knows by its `name`. Any thread puts frames in, the loop takes
+    them out; `dropped` is called on the loop, once, where the page takes them too slowly.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, dropped: Callable[[], None]) -> None:
+        self.name = uuid.uuid4().hex
         self._loop, self._dropped = loop, dropped
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._lock = threading.Lock()
@@ -97,9 +101,9 @@ class Line:
 
 
 class PagesComm(BaseComm):
-    """Says everything to every page, and tells the other pages what one of them changed, as Jupyter's kernels do for
-    several clients. `echoed(name, value)` is what the others are told of a trait that a page has changed, None for
-    nothing; `ended` is called when the widget closes its comm.
+    """Says everything to every page but answers, which are for one (looking.py, `LISTENER`), and tells the other pages
+    what one of them changed, as Jupyter's kernels do for several clients. `echoed(name, value)` is what the others are
+    told of a trait that a page has changed, None for nothing; `ended` is called when the widget closes its comm.
     """
 
     def __init__(self, comm_id: str, echoed: Callable[[str, Any], Any], ended: Callable[[], None]) -> None:
@@ -127,8 +131,10 @@ class PagesComm(BaseComm):
         buffers: list[Any] | None = None,
         **keys: Any,
     ) -> None:
-        """To every page that is there."""
-        self._tell(msg_type, data or {}, buffers or [])
+        """To every page that is there, or to the one that it is for."""
+        with self._lines_lock:
+            to = {line for line in self._lines if LISTENER.get() in ("", line.name)}
+            self._tell(to, msg_type, data or {}, buffers or [])
         if msg_type == "comm_close":
             self._ended()
 
@@ -144,18 +150,18 @@ class PagesComm(BaseComm):
             held = {path[0] for path in paths if isinstance(path, list) and path and isinstance(path[0], str)}
             told = {key: self._echoed(key, value) for key, value in data["state"].items() if key not in held}
             if changed := {key: value for key, value in told.items() if value is not None}:
-                self._tell("comm_msg", {"method": "echo_update", "state": changed, "buffer_paths": []}, [], line)
+                content = {"method": "echo_update", "state": changed, "buffer_paths": []}
+                with self._lines_lock:
+                    self._tell(self._lines - {line}, "comm_msg", content, [])
         if self._msg_callback:
             # not handle_msg: that runs what IPython runs around a cell, on this thread
-            header = {"session": str(id(line))}
+            header = {"session": line.name}
             self._msg_callback(
                 {"header": header, "content": {"comm_id": self.comm_id, "data": data}, "buffers": buffers}
             )
 
-    def _tell(self, kind: str, data: dict[str, Any], buffers: list[Any], sender: Line | None = None) -> None:
-        with self._lines_lock:
-            lines = self._lines - {sender}
-            if lines:
-                frame = packed({"type": kind, "data": data}, buffers)
-                for line in lines:
-                    line.put(frame)
+    def _tell(self, lines: set[Line], kind: str, data: dict[str, Any], buffers: list[Any]) -> None:
+        if lines:
+            frame = packed({"type": kind, "data": data}, buffers)
+            for line in lines:
+                line.put(frame)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dshq_widget.contract import messages
+from dshq_widget.widget.looking import SPEAKER, told_to
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 MOST_BYTES = 64 << 20
@@ -62,6 +63,10 @@ class Sender:
             if len(self.messages) > MOST_WAITING:
                 self.messages.remove(self._expendable())
         self.notify()
+
+    def answer(self, message: Message) -> None:
+        """Queue a message for the page whose message is being handled: a file of megabytes is no other page's."""
+        self.put({**message, "page_of": SPEAKER.get()})
 
     def _expendable(self) -> Message:
         """The oldest line for the log, else the oldest of those messages of which most wait, files last: a page that
@@ -130,7 +135,8 @@ class Sender:
             self._tell(picture)
 
     def _tell(self, message: Message) -> None:
-        self._send_message(message)
+        with told_to(message.pop("page_of", "")):
+            self._send_message(message)
         self.flow.sent_message(time.monotonic())
         self._sent()
 

@@ -86,6 +86,27 @@ async def test_a_page_in_the_background_stops_nothing_on_the_others(served):
     assert not w._outbox.flow.hidden
 
 
+@in_a_loop
+async def test_a_file_goes_to_the_page_that_has_asked(served):
+    """Who asked for whole runs without end sent each to all pages, and a slow one was dropped."""
+    w, server = served
+    one, other = await opened(server), await opened(server)
+    await one.hello()
+    await other.hello()
+    for whole in (False, True):
+        await one.say({"method": "custom", "content": {"type": "SAVE_POLICY", "request": 7, "whole": whole}})
+    await one.say({"method": "custom", "content": {"type": "CHECK_REWARD", "line": "1.0"}})
+    kinds = ["POLICY_FILE", "POLICY_FILE", "REWARD_CHECKED"]
+
+    def answers(page: Any) -> list[str]:
+        return sorted(content["type"] for content, _ in page.said if content["type"] in kinds)
+
+    await one.until(lambda: answers(one) == kinds)
+    w.send({"type": "LOG", "level": "notice", "text": "to all"})
+    await other.until(lambda: any(content["type"] == "LOG" for content, _ in other.said))
+    assert not answers(other)
+
+
 def ascii_frame(data: dict[str, Any]) -> bytes:
     """A message without buffers, its text in ASCII."""
     text = json.dumps(data).encode()
@@ -108,7 +129,7 @@ async def test_a_text_that_cannot_be_sent_on_is_not_heard(served, tmp_path):
     line = {"method": "custom", "content": {"type": "CHECK_REWARD", "line": "1"}}
     for one in (show, line):
         await bad.connection.write_message(ascii_frame(one), binary=True)
-    await fine.until(lambda: any(one["type"] == "REWARD_CHECKED" for one, _ in fine.said))
+    await bad.until(lambda: any(one["type"] == "REWARD_CHECKED" for one, _ in bad.said))
     w.speed = 8
     await fine.until(lambda: fine.traits["show"]["speed"] == 8)
     assert (await opened(server)).traits["show"]["speed"] == 8

@@ -93,7 +93,7 @@ def answer(trainer: Trainer, relaxed: bool, outbox: Sender) -> None:
             problem = outbox.refusal(sum(map(len, buffers)))
         except Exception as error:  # whatever it is, the page waits for an answer
             problem = f"this page cannot train by itself: {sentence(error)}"
-    outbox.put(in_page.Trainer(problem).to_json([] if problem else buffers))
+    outbox.answer(in_page.Trainer(problem).to_json([] if problem else buffers))
 
 
 def code() -> bytes:
