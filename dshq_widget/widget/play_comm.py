@@ -13,6 +13,7 @@ import json
 import struct
 import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,6 +25,8 @@ from dshq_widget.widget.looking import LISTENER
 FRAMES_MAX = 512
 BYTES_MAX = 80 << 20
 """What may wait for one page: a policy file of 64 MB, the largest there is, and more."""
+OWN_BYTES_MAX = 256 << 20
+"""What may wait for all pages together of what is each one's own: what it was opened with, and its answers."""
 PARTS_MAX = 1024
 JSON_BYTES_MAX = 1 << 20
 """Of a page's message; files and states are in its buffers."""
@@ -68,18 +71,32 @@ class Line:
         self._loop, self._dropped = loop, dropped
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._lock = threading.Lock()
-        self._frames = self._bytes = 0
+        self._waiting: deque[tuple[int, bool]] = deque()  # bytes of each frame, and whether no other page has it
+        self._bytes = self._own = 0
         self._full = False
 
-    def put(self, frame: bytes) -> None:
+    @property
+    def own(self) -> int:
+        """Bytes that wait here and are of this page alone."""
+        return 0 if self._full else self._own
+
+    def put(self, frame: bytes, own: bool = False) -> None:
         """Send this after all that was put before; never waits."""
         with self._lock:
             if self._full:
                 return
-            self._frames += 1
-            self._bytes += len(frame)
-            self._full = self._frames > FRAMES_MAX or self._bytes > BYTES_MAX
-            self._call(*((self._dropped,) if self._full else (self._queue.put_nowait, frame)))
+            self._count(len(frame), own)
+            self._waiting.append((len(frame), own))
+            self._call(self._queue.put_nowait, frame)
+        if len(self._waiting) > FRAMES_MAX or self._bytes > BYTES_MAX:
+            self.drop()
+
+    def drop(self) -> None:
+        """The page takes too slowly what waits for it."""
+        with self._lock:
+            if not self._full:
+                self._full = True
+                self._call(self._dropped)
 
     def end(self) -> None:
         """Nothing comes after what was put."""
@@ -89,11 +106,15 @@ class Line:
         """The next frame, None at the end."""
         return await self._queue.get()
 
-    def taken(self, frame: bytes) -> None:
-        """That frame has left."""
+    def taken(self) -> None:
+        """The frame that was taken has left."""
         with self._lock:
-            self._frames -= 1
-            self._bytes -= len(frame)
+            nbytes, own = self._waiting.popleft()
+            self._count(-nbytes, own)
+
+    def _count(self, nbytes: int, own: bool) -> None:
+        self._bytes += nbytes
+        self._own += nbytes if own else 0
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the page with it
@@ -116,7 +137,8 @@ class PagesComm(BaseComm):
         """One page more; `state` goes first, then all that is said from now on."""
         with self._lines_lock:
             self._lines.add(line)
-            line.put(state)
+            line.put(state, own=True)
+            self._bound()
 
     def leave(self, line: Line) -> None:
         """One page less."""
@@ -132,9 +154,11 @@ class PagesComm(BaseComm):
         **keys: Any,
     ) -> None:
         """To every page that is there, or to the one that it is for."""
+        page = LISTENER.get()
         with self._lines_lock:
-            to = {line for line in self._lines if LISTENER.get() in ("", line.name)}
-            self._tell(to, msg_type, data or {}, buffers or [])
+            to = {line for line in self._lines if page in ("", line.name)}
+            self._tell(to, msg_type, data or {}, buffers or [], own=page != "")
+            self._bound()
         if msg_type == "comm_close":
             self._ended()
 
@@ -160,8 +184,13 @@ class PagesComm(BaseComm):
                 {"header": header, "content": {"comm_id": self.comm_id, "data": data}, "buffers": buffers}
             )
 
-    def _tell(self, lines: set[Line], kind: str, data: dict[str, Any], buffers: list[Any]) -> None:
+    def _tell(self, lines: set[Line], kind: str, data: dict[str, Any], buffers: list[Any], own: bool = False) -> None:
         if lines:
             frame = packed({"type": kind, "data": data}, buffers)
             for line in lines:
-                line.put(frame)
+                line.put(frame, own)
+
+    def _bound(self) -> None:
+        """Who asks for files and does not read them fills the memory with them on no number of pages."""
+        while sum(line.own for line in self._lines) > OWN_BYTES_MAX:
+            max(self._lines, key=lambda line: line.own).drop()

@@ -198,7 +198,7 @@ class PlayServer:
         with contextlib.suppress(WebSocketClosedError):
             while (frame := await line.take()) is not None:
                 await page.tell(frame)
-                line.taken(frame)
+                line.taken()
             page.close(GONE, "the server ends")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dshq_widget.runtime.connections import BoundedServer
-from dshq_widget.widget import play_server
+from dshq_widget.widget import play_comm, play_server
+from dshq_widget.widget.looking import told_to
 from tests.harness.browser.served import PATIENCE, bundle, in_a_loop, opened, served
 
 __all__ = ["bundle", "served"]
@@ -105,6 +106,21 @@ async def test_a_file_goes_to_the_page_that_has_asked(served):
     w.send({"type": "LOG", "level": "notice", "text": "to all"})
     await other.until(lambda: any(content["type"] == "LOG" for content, _ in other.said))
     assert not answers(other)
+
+
+@in_a_loop
+async def test_what_is_of_one_page_alone_fills_no_memory_on_any_number_of_pages(served, monkeypatch):
+    """What a page is opened with, and what it has asked for: sixty-four times eighty megabytes."""
+    w, server = served
+    monkeypatch.setattr(play_comm, "OWN_BYTES_MAX", 40 << 20)
+    pages = [await opened(server) for _ in range(4)]  # they read nothing more
+    lines = list(server.comm._lines)
+    assert len(pages) == len(lines)
+    for line in lines:
+        with told_to(line.name):
+            w.send({"type": "POLICY_FILE", "name": "x", "problem": "", "request": 1}, [bytes(24 << 20)])
+        assert sum(one.own for one in lines) <= 40 << 20
+    assert sum(one._full for one in lines) == 3
 
 
 def ascii_frame(data: dict[str, Any]) -> bytes:
