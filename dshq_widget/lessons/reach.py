@@ -41,7 +41,9 @@ NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
 _SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
 """Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
-ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}")
+_WHOLE = "matplotlib|np"
+"""Modules that others hold: numpy from there is numpy as a whole, with its `ma.masked`, which equals everything."""
+ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}|{_WHOLE}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
 """Looked for in texts, too: `"{0.f_back}".format(frame)` reads an attribute."""
@@ -65,7 +67,7 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     found |= set(TEXTS.findall(answer))
     found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and NAMES.fullmatch(node.id)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
-    found |= {name for name in _methods(tree) if re.fullmatch(_SPECIAL, name)}
+    found |= {name for name in _words(tree) if re.fullmatch(_SPECIAL, name)}
     return sorted(found | set(_taken(tree, given)))
 
 
@@ -80,17 +82,13 @@ def _imports(tree: ast.AST) -> set[str]:
     return found
 
 
-def _methods(tree: ast.AST) -> Iterator[str]:
-    """The functions that a source defines, and the words that it writes: `type("A", (), {"__eq__": ...})` makes a class
-    of those.
+def _words(tree: ast.AST) -> Iterator[str]:
+    """All names that a source has, wherever Python takes one (`class __eq__:`, `import x as __eq__` and `case __eq__:`
+    make a method, too), and its texts: `type("A", (), {"__eq__": ...})` makes a class of those.
     """
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        elif isinstance(node, ast.keyword) and node.arg:
-            yield node.arg
+        for _, value in ast.iter_fields(node):
+            yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
 
 
 def _attributes(tree: ast.AST) -> Iterator[str]:
