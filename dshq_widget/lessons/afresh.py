@@ -19,10 +19,11 @@ import os
 import secrets
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.own_python import own_python
+from dshq_widget.files import reading
 from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.reach import FILE, reached
 from dshq_widget.lessons.table import lesson
@@ -106,6 +107,22 @@ def _unread(answer: str, lesson_cells: list[str]) -> str:
     return f"somebody has to read it: it names {', '.join(names)}" if names else ""
 
 
+def _unread_file(exercise: str, beside: Set[str], lesson_cells: list[str]) -> str:
+    """Why the file that an exercise is, and an answer has changed, is not imported, "" if it is, or the exercise is no
+    file. What was to be read of it may have stood in the answer's texts. `beside` are the names in the folder before.
+    """
+    if (head := FILE.match(exercise)) is None:
+        return ""
+    name = head.group().split()[1]
+    if others := {*os.listdir()} - beside:  # a package of that name, say, or its machine code
+        return f"somebody has to read it: it makes {', '.join(sorted(others))}"
+    try:
+        text = reading.content_of(name, LONGEST_ANSWER).decode()
+    except (OSError, ValueError) as error:
+        return f"somebody has to read it: what it makes of {name} cannot be read: {error}"
+    return _unread(head.group() + text, lesson_cells)
+
+
 def _result(code: int, said: str, word: str) -> list[str]:
     """What a process that ended as it should, with code 0, has written, and nothing else; else none."""
     if code != 0 or not said.startswith(word):
@@ -141,7 +158,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if "exercise" in tags:
             if source.startswith("%%"):  # the file that the answer changes
                 shell.run_cell(source)
-            answer = left.pop(0)
+            answer, beside = left.pop(0), {*os.listdir()}
             if not (FILE.match(answer) or _is_plain(answer, shell)):
                 found.append("somebody has to read it: IPython runs something else than what stands there")
                 continue
@@ -150,6 +167,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
                 found.append(f"the answer ended with {type(error).__name__}: {error}")
+            elif why := _unread_file(source, beside, [source for _, source in _cells(name)]):
+                found.append(why)
         elif "check" in tags:
             if len(found) == len(answers) - len(left):  # the answer itself has failed
                 continue

@@ -35,7 +35,15 @@ _MODULES = (  # other modules know them by these names
 )
 _GLOBALLY = r"library|overrides|register_module_\w+"
 """What changes PyTorch itself, where nothing in Python shows it."""
-_FILES = r"DataSource|dumps?|fromfile|fromregex|genfromtxt|load\w*|memmap|open_memmap|save\w*|tofile"
+_FILES = (
+    r"DataSource|dumps?|fromfile|fromregex|genfromtxt|hardlink_to|load\w*|memmap|open_memmap|save\w*|symlink_to|"
+    "tofile|write_bytes"
+)
+WRITES = "write_text"
+"""What code for an exercise that is a file may take. It may make nothing of this package and of Gymnasium, which import
+what lies in the folder: somebody's text in quotes would run that nobody has read (afresh.py reads the file itself).
+"""
+_IMPORTING = ("dshq_widget", "gymnasium")
 _DUNDERS = r"__(?!init__|name__)\w*__"
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
@@ -62,11 +70,13 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     is_file = (head := FILE.match(answer)) is not None and head.group() in files
     tree = ast.parse(FILE.sub("", answer) if is_file else answer)
     allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
-    allowed |= {"pathlib"} if files else set()
+    changes_file = bool(files) and not is_file
+    allowed = allowed | {"pathlib"} if changes_file else allowed
     found = {name for name in _imports(tree) if name not in allowed and name.partition(".")[0] != "numpy"}
     found |= set(TEXTS.findall(answer))
     found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and NAMES.fullmatch(node.id)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
+    found |= _importing(tree, given) if changes_file else {name for name in _attributes(tree) if name == WRITES}
     found |= {name for name in _words(tree) if re.fullmatch(_SPECIAL, name)}
     return sorted(found | set(_taken(tree, given)))
 
@@ -100,6 +110,13 @@ def _attributes(tree: ast.AST) -> Iterator[str]:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.MatchClass):
             yield from node.kwd_attrs
+
+
+def _importing(tree: ast.Module, lesson: list[ast.Module]) -> set[str]:
+    """What a source takes from modules that import what lies in the folder."""
+    modules, parts = _bound([*lesson, tree])
+    paths = {_path(node, modules | parts) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
+    return {path for path in paths if path.partition(".")[0] in _IMPORTING}
 
 
 def _taken(tree: ast.Module, lesson: list[ast.Module]) -> Iterator[str]:

@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -216,6 +217,46 @@ def test_a_file_is_an_answer_only_where_its_lesson_has_that_file():
     for answer, cells in (("%%writefile a.py\nx = 1", files), ("%%writefile winter.py\nx = 1", [])):
         with pytest.raises(SyntaxError):
             reached(answer, cells)
+
+
+def test_what_an_answer_writes_into_its_file_is_read_before_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Code in quotes, or beside the file in a package of its name."""
+    monkeypatch.chdir(tmp_path)
+    exercise, cells = "%%writefile winter.py\nx = 1", [source for _, source in afresh._cells("gymnasium")]
+    (tmp_path / "winter.py").write_text("import numpy as np\n")
+    assert afresh._unread_file(exercise, {"winter.py"}, cells) == afresh._unread_file("x = 1", set(), cells) == ""
+    (tmp_path / "winter.py").write_text("import dshq_widget.lessons.checks.gymnasium as c\n")
+    said = afresh._unread_file(exercise, {"winter.py"}, cells)
+    assert said.startswith("somebody has to read it: it names dshq_widget.lessons.checks")
+    (tmp_path / "winter").mkdir()
+    assert afresh._unread_file(exercise, {"winter.py"}, cells) == "somebody has to read it: it makes winter"
+    (tmp_path / "winter.py").unlink()
+    assert "cannot be read" in afresh._unread_file(exercise, {"winter.py", "winter"}, cells)
+
+
+@pytest.mark.slow  # a process imports Gymnasium
+def test_an_answer_in_quotes_earns_nothing():
+    inside = "import dshq_widget.lessons.checks.gymnasium as c\nc._best = lambda reward: []\n"
+    answer = f"from pathlib import Path\nf = Path('winter.py')\nf.write_text(f.read_text() + {inside!r})\n"
+    (said,) = missing("gymnasium", [answer])
+    assert said.startswith("somebody has to read it: it names dshq_widget.lessons.checks")
+
+
+def test_code_that_writes_a_file_imports_nothing_itself():
+    """`Trainer("gym:a:A-v0")` would run what it has just written."""
+    files = [source for _, source in afresh._cells("gymnasium")]
+    write = "from pathlib import Path\nPath('a.py').write_text('1')\n"
+    assert reached(write, files) == []
+    assert reached(f"{write}from dshq_widget import Trainer\nTrainer('gym:a:A-v0')", files) == ["dshq_widget.Trainer"]
+    assert reached(f"{write}gym.make('a:A-v0')", files) == ["gymnasium", "gymnasium.make"]
+    assert reached(f"%%writefile winter.py\n{write}", files) == ["pathlib", "write_text"]
+    elsewhere = ["from pathlib import Path"]
+    assert reached("Path('a.py').write_text('1'), Path('a.py').write_bytes(b'1')", elsewhere) == [
+        "write_bytes",
+        "write_text",
+    ]
 
 
 def test_an_error_of_any_length_is_told_in_few_words():
