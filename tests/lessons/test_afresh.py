@@ -17,7 +17,7 @@ from nbformat.v4 import new_output
 import dshq_widget.lessons as L
 from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh, grading
 from dshq_widget.lessons.afresh import missing
-from dshq_widget.lessons.checks import bandit
+from dshq_widget.lessons.checks import bandit, experiment
 from dshq_widget.lessons.grading import Afresh
 from dshq_widget.lessons.guarded import guarded
 from dshq_widget.lessons.reach import reached
@@ -257,6 +257,17 @@ def test_code_that_writes_a_file_imports_nothing_itself():
         "write_bytes",
         "write_text",
     ]
+
+
+def test_the_answers_of_a_lesson_are_not_among_what_it_takes_from_its_check():
+    cells = [source for _, source in afresh._cells("experiment")]
+    checks = "dshq_widget.lessons.checks.experiment"
+    (said,) = missing("experiment", ["from dshq_widget.lessons.checks import experiment\nband = experiment.reference"])
+    assert said == f"the answer ended with AttributeError: module '{checks}' has no attribute 'reference'"
+    assert reached("band = experiment._reference", cells) == [f"{checks}._reference"]
+    assert reached(f"from {checks} import _HOLDS as holds", cells) == [f"{checks}._HOLDS"]
+    assert reached("known = experiment", cells) == [f"{checks} (as a whole)"]
+    assert not any(isinstance(part, bool) for claim in experiment.CLAIMS.values() for part in claim)
 
 
 def test_an_error_of_any_length_is_told_in_few_words():

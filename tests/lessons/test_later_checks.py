@@ -27,14 +27,14 @@ def test_a_house_in_winter(tmp_path, reward: str, told: str | None):
 
 def test_the_claims_are_what_the_results_support():
     results = experiment.RESULTS
-    low, _ = experiment.reference(results["A"], results["B"])
-    assert (low > 0) is experiment.CLAIMS["a"].holds
-    low, high = experiment.reference(results["A"], results["C"])
-    assert (high < 0) is experiment.CLAIMS["b"].holds
+    low, _ = experiment._reference(results["A"], results["B"])
+    assert (low > 0) is experiment._HOLDS["a"]
+    low, high = experiment._reference(results["A"], results["C"])
+    assert (high < 0) is experiment._HOLDS["b"]
     assert low < 0 < high
     won = round(results["D"][0] * experiment.GAMES)
-    assert (wilson(won, experiment.GAMES - won)[0] > 0.9) is experiment.CLAIMS["c"].holds
-    assert (len(results["D"]) > 1) is experiment.CLAIMS["d"].holds
+    assert (wilson(won, experiment.GAMES - won)[0] > 0.9) is experiment._HOLDS["c"]
+    assert (len(results["D"]) > 1) is experiment._HOLDS["d"]
     assert len(experiment.missing(holds={})) == len(experiment.CLAIMS)
 
 

@@ -2,7 +2,7 @@ import random
 
 import numpy as np
 
-from dshq_widget.lessons.checks.experiment import CLAIMS
+from dshq_widget.lessons.checks.experiment import _HOLDS, CLAIMS
 from tests.lessons.attempts import exercise
 
 BAND = {
@@ -12,7 +12,7 @@ BAND = {
     "one number": ("return np", "return float(np.mean(b) - np.mean(a))\n    return np"),
 }
 
-RIGHT = {letter: claim.holds for letter, claim in CLAIMS.items()}
+RIGHT = dict(_HOLDS)
 
 
 def paired(a, b):
