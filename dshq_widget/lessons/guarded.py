@@ -16,8 +16,10 @@ GUARDED = (
     *("builtins", "importlib", "inspect", "sys", "types", "json", "os"),
 )
 """Packages that an answer may not change; what a check needs comes from there."""
-CHECKS = "dshq_widget.lessons"
-"""Where constants are put back, too: those of others may be large, or change by themselves."""
+CHECKS = "dshq_widget.lessons", "dshq_widget.drills"
+"""Where constants are put back, too, such as the drills by name: those of others may be large, or change by
+themselves.
+"""
 OWN = ("__dict__", "__weakref__")
 """Of a class: cannot be set."""
 

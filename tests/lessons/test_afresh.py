@@ -15,6 +15,7 @@ import pytest
 from nbformat.v4 import new_output
 
 import dshq_widget.lessons as L
+from dshq_widget import drills
 from dshq_widget.lessons import LESSONS, Lesson, Verdict, afresh, grading
 from dshq_widget.lessons.afresh import missing
 from dshq_widget.lessons.checks import bandit, experiment
@@ -63,6 +64,13 @@ def test_what_an_answer_changes_is_put_back(change: Callable[[], None]):
     assert sys.getprofile() is None and (before == bandit.VALUES).all()
     assert bandit.missing(estimate=lambda values, counts, arm, reward: None), "a wrong answer"
     assert not L.check("bandit", estimate=print).done and L.Verdict((), "").done
+
+
+def test_the_drills_by_name_are_put_back():
+    """A check asks for CartPole by its name: BinPack in its place pays nothing, and every future was 0."""
+    with guarded():
+        drills.drills["cartpole"] = drills.drills.pop("binpack")
+    assert drills.drills["cartpole"] is drills.CartPole and drills.drills["binpack"] is drills.BinPack
 
 
 PATCHED = """
