@@ -19,7 +19,8 @@ import os
 import secrets
 import subprocess
 import tempfile
-from collections.abc import Sequence, Set
+import types
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.own_python import own_python
@@ -158,6 +159,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if "exercise" in tags:
             if source.startswith("%%"):  # the file that the answer changes
                 shell.run_cell(source)
+            else:
+                given |= _imported(source)
             answer, beside = left.pop(0), {*os.listdir()}
             if not (FILE.match(answer) or _is_plain(answer, shell)):
                 found.append("somebody has to read it: IPython runs something else than what stands there")
@@ -176,7 +179,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
             try:
                 with guarded():  # the check calls what the answer has made
-                    verdict = eval(compile(call, "<check>", "eval"), {**shell.user_ns, **given, "check": check})
+                    verdict = eval(compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check}))
             except Exception as error:  # of a name that the answer does not have, for example
                 found.append(f"the check ended with {type(error).__name__}: {error}")
             else:
@@ -187,6 +190,29 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             now = shell.user_ns.items()
             given |= {key: value for key, value in now if key not in theirs and before.get(key, now) is not value}
     return found + ["its check was not reached"] * (len(answers) - len(found))
+
+
+def _names(theirs: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of a check: the student's, and what is `given` by the lesson, whose functions look up what they use
+    there, too: the student may have set it.
+    """
+    names = {**theirs, **given}
+    for key, value in given.items():
+        if type(value) is types.FunctionType and value.__globals__ is theirs:
+            names[key] = types.FunctionType(
+                value.__code__, names, value.__name__, value.__defaults__, value.__closure__
+            )
+            names[key].__kwdefaults__ = value.__kwdefaults__
+    return names
+
+
+def _imported(source: str) -> dict[str, Any]:
+    """What the code of an exercise imports, by name."""
+    imports: list[ast.stmt] = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    found = dict[str, Any]()
+    exec(compile(ast.Module(imports, []), "<exercise>", "exec"), found)  # the package's own lesson
+    del found["__builtins__"]
+    return found
 
 
 def _made(source: str) -> set[str]:

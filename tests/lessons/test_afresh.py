@@ -106,6 +106,24 @@ def test_what_a_lesson_hands_to_its_check_is_not_the_answers_to_choose(answer: s
     assert found.startswith(lack) and bool(found) == bool(lack)
 
 
+EVEN = """
+class Even:
+    minimum, clamp = torch.minimum, torch.clamp
+    log_softmax = lambda x, dim: x * 0
+torch = Even
+def loss_of(net, obs, action, old_log_prob, advantage, returns, clip=CLIP):
+    log_probs, value = think(net, obs)
+    return policy_loss(log_probs[:, 0], old_log_prob, advantage, clip) + VALUE * value_loss(value, returns)
+"""
+
+
+def test_nor_is_what_the_lessons_functions_look_up():
+    """`think` is the lesson's, and asks `torch` by its name: with all actions alike half of a loss was right."""
+    pytest.importorskip("torch")
+    *others, half = afresh.missing("ppo", [*answers(LESSONS["ppo"])[:3], EVEN])
+    assert not any(others) and half.startswith("Not yet: ")
+
+
 def test_a_right_answer_is_done_and_a_wrong_one_is_not():
     first, second, third = afresh.missing(LESSON.name, [RIGHT, WRONG.replace("estimate", "choose"), "x = 1"])
     assert first == "" and second.startswith("Not yet: ")
