@@ -71,6 +71,19 @@ def test_a_database_that_everybody_may_write_is_not_served(tmp_path):
     Store(f"sqlite:///{path}").close_connections()
 
 
+@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root can give a file to somebody else")
+def test_nor_is_one_of_somebody_else(tmp_path):
+    """Who shares a group, and a folder, with whoever serves the league may have laid it there."""
+    path = tmp_path / "league.db"
+    Store(f"sqlite:///{path}").close_connections()
+    path.chmod(0o660)
+    os.chown(path, 12_345, -1)
+    with pytest.raises(LeagueError, match="it is another user's"):
+        Store(f"sqlite:///{path}")
+    os.chown(tmp_path, 12_345, -1)
+    Store(f"sqlite:///{path}").close_connections()
+
+
 def test_a_database_is_named_by_its_path(tmp_path, monkeypatch):
     """SQLite takes addresses, too, and would have made a file that everybody can read."""
     monkeypatch.chdir(tmp_path)

@@ -62,18 +62,25 @@ def _is_missing(url: sql.URL) -> bool:
 
 def _create_private(url: sql.URL) -> None:
     """Create SQLite's file for this user alone: it holds the key of cookies and the secrets of open rounds. Raises
-    OSError, and LeagueError for one that everybody may write: a neighbour may have put it there.
+    OSError, and LeagueError for one that everybody may write, or that is neither this user's, root's nor of whoever has
+    its folder: a neighbour may have put it there.
     """
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
         opened = os.open(url.database, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            mode = os.fstat(opened).st_mode
+            found = os.fstat(opened)
         finally:
             os.close(opened)
-        if hasattr(os, "getuid") and mode & stat.S_IWOTH:
+        if not hasattr(os, "geteuid"):  # Windows: the file's owner is not to be told by a number
+            return
+        if found.st_mode & stat.S_IWOTH:
             raise LeagueError(
                 "every user of this machine may write into it, and so become an instructor: `chmod o-rwx` it if it is "
                 "yours, or choose another place"
+            )
+        if found.st_uid not in (os.geteuid(), 0, os.stat(os.path.dirname(url.database) or ".").st_uid):
+            raise LeagueError(
+                "it is another user's, perhaps an instructor in it: `chown` it if it is yours, or choose another place"
             )
 
 
