@@ -96,7 +96,9 @@ class DrillWidget(Exported):
         if policy is not None:
             trainer.load(policy)
         game, elsewhere = trainer.drill, trainer.played_by_process
-        outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
+        outbox = Sender(
+            self._send_traits, lambda message: self.send(message, message.pop("buffers", None)), self._weight
+        )
         self._fence = Fence(functools.partial(outbox.log, "error"))
         rules = rules if place.start is None else rules.elsewhere
         quota = Quota(trainer, rules, functools.partial(outbox.log, "notice"))

@@ -45,6 +45,10 @@ LIVE = (
     *("config", "show", "controls", "seat", "seq"),
 )
 """Traits sent to a page whose state is out of date; `show` only if it has changed since."""
+LARGE, LARGE_A_SECOND = frozenset({"policy", "rivals"}), 32 << 20
+"""Traits that may hold files, and how many bytes of them are sent: every page gets them, and one that asks for them
+without end, as with each HELLO, would have the others dropped, for which they come too fast.
+"""
 
 
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
@@ -205,7 +209,8 @@ class Flow:
         self._retried = False
         self._silent = False
         self._owed: set[str] = set()  # sent, but not acknowledged
-        self._withheld: set[str] = set()  # of these, what a hidden page gets later
+        self._withheld: set[str] = set()  # of these, what a hidden page gets later, and what is large
+        self._large_at = -math.inf  # when large traits may be sent again
         self._last: dict[str, float] = {}
         self._show_seq = 0  # the last message that held the trait `show`
 
@@ -238,8 +243,8 @@ class Flow:
 
     @property
     def waiting(self) -> bool:
-        """Whether an acknowledgement is still expected."""
-        return self._acked < self.seq and not self._silent
+        """Whether an acknowledgement is still expected, or a page that is seen is owed something."""
+        return (self._acked < self.seq or bool(self._owed or (self._withheld and not self.hidden))) and not self._silent
 
     def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
         """The traits to send at this turn; empty if there is nothing to send, or an answer is missing."""
@@ -254,13 +259,13 @@ class Flow:
                 self._silent = True
                 return set()
             self._retried = True
-            return self._owed_now(pauses)
+            return self._owed_now(pauses, now)
         keys = {
             key
             for key in dirty
             if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
-        }
-        if owed := self._owed_now(pauses):  # to a page that is back, or new
+        } - self._too_large(now)
+        if owed := self._owed_now(pauses, now):  # to a page that is back, or new
             return {*owed, *keys}
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
 
@@ -268,19 +273,20 @@ class Flow:
         """That trait does not wait for its pause: what was sent before it means nothing any more."""
         self._last.pop(key, None)
 
-    def _owed_now(self, pauses: Collection[str]) -> set[str]:
+    def _too_large(self, now: float) -> Collection[str]:
+        return LARGE if now < self._large_at else frozenset()
+
+    def _owed_now(self, pauses: Collection[str], now: float) -> set[str]:
         """What is owed. From a hidden page what changes often is withheld until it is seen again."""
-        if self.hidden:
-            self._withheld |= self._owed & set(pauses)
-            self._owed -= self._withheld
-        else:
-            self._owed |= self._withheld
-            self._withheld = set()
+        owed = self._owed | self._withheld
+        self._withheld = owed & {*(pauses if self.hidden else ()), *self._too_large(now)}
+        self._owed = owed - self._withheld
         return set(self._owed)
 
-    def sent(self, keys: Collection[str], now: float) -> None:
-        """`keys` went out as message `seq + 1`."""
+    def sent(self, keys: Collection[str], now: float, nbytes: int = 0) -> None:
+        """`keys` went out as message `seq + 1`; the large ones among them hold `nbytes`."""
         self.seq += 1
+        self._large_at = max(self._large_at, now + nbytes / LARGE_A_SECOND)
         self._sent_at = now
         self._owed |= set(keys)
         for key in keys:

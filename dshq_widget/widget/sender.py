@@ -14,7 +14,7 @@ from typing import Any
 
 from dshq_widget.contract import messages
 from dshq_widget.widget.looking import SPEAKER, told_to
-from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
+from dshq_widget.widget.page_protocol import LARGE, SEND_SECONDS, Flow
 
 MOST_BYTES = 64 << 20
 """Of files that wait for the page: the largest there is, alone, or smaller ones."""
@@ -31,10 +31,16 @@ class Sender:
     """Any thread may add something; one thread sends. Traits change only under `lock`.
 
     `send_traits(keys, seq)` sends traits as message `seq`; `send_message` sends one message with its `buffers`.
+    `weight(keys)`: the bytes of those traits.
     """
 
-    def __init__(self, send_traits: Callable[[set[str], int], None], send_message: Callable[[Message], None]) -> None:
-        self._send_traits, self._send_message = send_traits, send_message
+    def __init__(
+        self,
+        send_traits: Callable[[set[str], int], None],
+        send_message: Callable[[Message], None],
+        weight: Callable[[set[str]], int] = lambda _: 0,
+    ) -> None:
+        self._send_traits, self._send_message, self._weight = send_traits, send_message, weight
         self.lock = threading.RLock()
         self.flow = Flow()
         self.messages: deque[Message] = deque()
@@ -126,7 +132,7 @@ class Sender:
         if keys := self._due(now, running, swap_seconds, turn):
             with self.lock:
                 self._changed -= keys
-                self.flow.sent(keys, now)
+                self.flow.sent(keys, now, self._weight(keys & LARGE))
                 self._send_traits(keys, self.flow.seq)
             self._sent()
         elif self.flow.reachable and (message := self._next()):

@@ -9,7 +9,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget.widget.inbox import Inbox
+from dshq_widget.widget.inbox import Inbox, held
 from dshq_widget.widget.looking import SPEAKER, spoken_by
 from dshq_widget.widget.sender import Sender
 
@@ -41,6 +41,9 @@ class Synced(anywidget.AnyWidget):
         self.seq = seq
         self._outbox.known("seq")
         super().send_state(keys | {"seq"})
+
+    def _weight(self, keys: Iterable[str]) -> int:
+        return held([getattr(self, key) for key in keys])
 
     def _send(self, msg: dict[str, Any], buffers: list[Any] | None = None) -> None:
         super()._send(msg, buffers)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.widget import page_protocol
-from dshq_widget.widget.page_protocol import LIVE, Flow
+from dshq_widget.widget.page_protocol import LARGE, LARGE_A_SECOND, LIVE, Flow
 
 
 def drive(flow: Flow, seconds: float, dirty: Callable[[float], set[str]], answer: Callable[[int, float], Any]) -> list:
@@ -182,3 +182,36 @@ def test_flow_with_a_third_of_the_messages_lost():
         longest = max(longest, now - wrong_since)
     assert held == truth
     assert longest < 10, "several losses in a row, each of which costs a second or two"
+
+
+def test_flow_large_traits_come_no_faster_than_pages_take_them():
+    """A page that said HELLO thirty times a second had all others dropped, to each of which 48 MB went as often."""
+    flow, nbytes = shown(), 48 << 20
+    sent: list[tuple[float, set[str]]] = []
+    for k in range(1000):
+        now = 1 + k / 100
+        flow.received(hello=True)
+        keys = flow.due({"policy", "seat"} if k % 2 else (), now, True, 0.25)
+        sent.append((now, keys))
+        flow.sent(keys, now, nbytes if keys & LARGE else 0)
+        flow.received(flow.seq)
+    policies = [now for now, keys in sent if "policy" in keys]
+    assert 5 <= len(policies) <= 10 * LARGE_A_SECOND / nbytes + 1
+    assert sum("status" in keys for _, keys in sent) == len(sent), "what is small does not wait for it"
+    flow.sent({"policy"}, now + 9, nbytes)
+    flow.received(hello=True)
+    flow.sent(flow.due((), now + 9, False, 0.25), now + 9)
+    flow.received(flow.seq)
+    assert flow.due((), now + 10, False, 0.25) == set() and flow.waiting
+    assert flow.due((), now + 11, False, 0.25) == LARGE, "what waits is not forgotten"
+
+
+def test_flow_a_page_that_is_owed_something_is_waited_for():
+    """One that said HELLO after a pause got its curves, and nothing else until the next word of any page."""
+    flow = shown()
+    assert not flow.waiting
+    flow.received(hello=True)
+    assert flow.waiting
+    flow.sent(flow.due((), 60.0, False, 1.0), 60.0)
+    flow.received(flow.seq)
+    assert not flow.waiting
