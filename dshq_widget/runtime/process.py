@@ -38,6 +38,10 @@ OUTBOX_BYTES = 1 << 20
 WAITING_BYTES = 1 << 20
 """Commands that may wait for the main loop; what comes then stays with the parent, which counts it."""
 FLUSH_SECONDS = 2.0
+MOST_SAID, MOST_TRACED = 10_000, 100_000
+"""Letters of an error's sentence, or of one part of its traceback, and of the traceback's end: all have to fit into a
+message.
+"""
 ORPHANED = 3  # exit status
 FINISHED = 86
 """The exit status of a role that has returned. Not 0: somebody else's code may end the process with that."""
@@ -168,9 +172,23 @@ def ended(channel: Channel, work: Callable[[], None]) -> int:
     except ElsewhereError as error:
         channel.send({"type": "FAILED", "error": str(error), "traceback": ""})
     except (Exception, SystemExit) as error:
-        sentence = " ".join(f"{type(error).__name__}: {error}".split())
-        channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
+        channel.send({"type": "FAILED", "error": said(error), "traceback": traced(error)})
     return 1
+
+
+def said(error: BaseException) -> str:
+    """An error in a sentence with the name of its type. One of somebody's own class may fail to say itself."""
+    try:
+        words = str(error)[:MOST_SAID]
+    except Exception:
+        words = "it does not say why"
+    return " ".join(f"{type(error).__name__}: {words}".split())
+
+
+def traced(error: BaseException) -> str:
+    """The traceback as Python prints it, of bounded length."""
+    parts = (part.rstrip("\n")[:MOST_SAID] for part in traceback.format_exception(error))
+    return "\n".join(parts)[-MOST_TRACED:] + "\n"
 
 
 def role(function: Role) -> Role:

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import json
 import logging
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from queue import Queue
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -138,6 +140,32 @@ def test_a_role_ends_well_only_by_returning(error, sentence, traced):
     assert process.ended(channel, fail) == 1 and process.ended(channel, lambda: None) == process.FINISHED
     (failed,) = channel.messages
     assert (failed["error"], bool(failed["traceback"])) == (sentence, traced)
+
+
+class Speechless(Exception):
+    """Of somebody's own code."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [(ValueError("x" * 3_000_000), "ValueError: xxx"), (Speechless(), "Speechless: it does not say why")],
+    ids=["long", "speechless"],
+)
+def test_an_error_that_fits_into_no_message_or_cannot_say_itself_is_told(error, sentence):
+    """In its place stood that a message has a million bytes at most, or what went wrong while it was said."""
+    lines: list[bytes] = []
+    channel = process.Channel.__new__(process.Channel)
+    channel._outbox, channel.dropped = SimpleNamespace(waiting=0, put=lines.append), 0
+
+    def fail() -> None:
+        raise error
+
+    assert process.ended(channel, fail) == 1
+    failed = json.loads(lines[0])
+    assert failed["error"].startswith(sentence) and "in fail" in failed["traceback"]
 
 
 @pytest.mark.parametrize(
