@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dshq_widget.contract import messages
+from dshq_widget.contract.setting import printable_lines
 from dshq_widget.widget.looking import SPEAKER, told_to
 from dshq_widget.widget.page_protocol import LARGE, SEND_SECONDS, Flow
 
@@ -86,8 +87,10 @@ class Sender:
         return next(old for old in light if old["type"] == kind)
 
     def log(self, level: str, text: str) -> None:
-        """Send the page a line for its log; `level` is notice, warning or error."""
-        self.put(messages.Log(level, text).to_json())
+        """Send the page a line for its log; `level` is notice, warning or error. It may be what somebody's own code has
+        said.
+        """
+        self.put(messages.Log(level, printable_lines(text)).to_json())
 
     def changed(self, names: Iterable[str]) -> None:
         """Mark traits to be sent."""

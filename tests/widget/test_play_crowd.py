@@ -152,6 +152,17 @@ async def test_a_text_that_cannot_be_sent_on_is_not_heard(served, tmp_path):
 
 
 @in_a_loop
+async def test_what_somebodys_own_code_says_reaches_the_log(served):
+    """With half of a character it could not be sent: a sentence about UTF-8 came in its place."""
+    w, server = served
+    page = await opened(server)
+    await page.hello()
+    w._outbox.log("error", "the show has stopped (\ud800)\nand so on")
+    await page.until(lambda: any(said["type"] == "LOG" for said, _ in page.said))
+    assert [said["text"] for said, _ in page.said if said["type"] == "LOG"] == ["the show has stopped ( )\nand so on"]
+
+
+@in_a_loop
 async def test_a_page_that_asks_for_everything_without_end_does_not_send_files_to_the_others_as_often(
     served, monkeypatch
 ):
