@@ -111,7 +111,7 @@ class Drawing:
                 return
             try:
                 policy.draw()
-            except Exception as error:  # of a person's own network it may be any
+            except (Exception, SystemExit) as error:  # of a person's own network it may be any
                 log.warning("an untrained network of layers %s cannot be drawn", list(policy.layers), exc_info=error)
                 self._fail(f"the untrained network cannot be drawn: {error or type(error).__name__}")
             self._done()

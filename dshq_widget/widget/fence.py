@@ -16,12 +16,14 @@ log = logging.getLogger("dshq_widget")
 
 
 class Fence:
-    """Calls steps. What one raises is logged once and reported to the page by `say`, and the next step is called."""
+    """Calls steps. What one raises is logged once and reported to the page by `say`, and the next step is called. That
+    is so with `sys.exit`, too, of a function that observes a trait: only the thread would end.
+    """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._failing: set[str] = set()
-        self._logged: dict[type[Exception], set[tuple[str, str]]] = {}
+        self._logged: dict[type[BaseException], set[tuple[str, str]]] = {}
 
     def step(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
         """Call one step of a loop; whether it succeeded. One that fails repeatedly is reported once, until
@@ -29,7 +31,7 @@ class Fence:
         """
         try:
             call(*arguments)
-        except Exception as error:
+        except BaseException as error:
             self._report(what, error, tell=what not in self._failing)
             self._failing.add(what)
             return False
@@ -40,19 +42,19 @@ class Fence:
         """Call what somebody asked for; whether it succeeded. Each failure is reported, since somebody waits."""
         try:
             call(*arguments)
-        except Exception as error:
+        except BaseException as error:
             self._report(what, error, tell=True)
             return False
         return True
 
-    def _report(self, what: str, error: Exception, tell: bool) -> None:
+    def _report(self, what: str, error: BaseException, tell: bool) -> None:
         try:
             self._log_and_say(what, error, tell)
         except Exception:  # memory has run out while it was said, for example: whoever asks again hears more
             with contextlib.suppress(Exception):
                 log.error("%s failed, and so did saying why", what)
 
-    def _log_and_say(self, what: str, error: Exception, tell: bool) -> None:
+    def _log_and_say(self, what: str, error: BaseException, tell: bool) -> None:
         text = sentence(error)
         logged = self._logged.setdefault(type(error), set())
         if (what, text) not in logged and len(logged) < MOST_LOGGED:

@@ -65,7 +65,12 @@ def full(*_arguments, **_more):
 
 @pytest.mark.parametrize(
     "error",
-    [OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EMFILE, "Too many open files"), KeyError("x")],
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EMFILE, "Too many open files"),
+        KeyError("x"),
+        SystemExit("enough"),
+    ],
     ids=str,
 )
 def test_a_start_that_fails_says_why_and_can_be_tried_again(trainer, error):

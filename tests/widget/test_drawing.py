@@ -1,6 +1,8 @@
 """The weights of a large untrained network take seconds to draw; meanwhile every page is served."""
 
+import queue
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -141,3 +143,18 @@ def test_a_network_that_cannot_be_drawn_is_told_once_and_the_next_one_is_drawn(m
     turn(widget, "seed", 4)
     hold.let()
     until(lambda: widget.policy["layers"][1:-1] == WIDE)
+
+
+def test_a_network_of_ones_own_that_exits_keeps_no_other_from_being_drawn():
+    """The thread that draws ended, and was taken to be drawing for good."""
+    told, done = queue.SimpleQueue[str](), threading.Event()
+
+    def leave() -> None:
+        raise SystemExit("enough")
+
+    drawing = untrained.Drawing(lambda: None, told.put)
+    large: dict[str, Any] = {"drawn": False, "floats": untrained.AT_ONCE + 1, "layers": ()}
+    assert not drawing.ready(SimpleNamespace(draw=leave, **large))
+    assert "enough" in told.get(timeout=300)
+    assert not drawing.ready(SimpleNamespace(draw=done.set, **large))
+    assert done.wait(300)

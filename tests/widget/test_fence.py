@@ -31,6 +31,14 @@ def test_an_error_that_cannot_say_itself_is_named(how: str):
 
 
 @pytest.mark.parametrize("how", ["step", "command"])
+@pytest.mark.parametrize("error", [SystemExit("enough"), KeyboardInterrupt("enough")], ids=repr)
+def test_somebodys_own_code_ends_no_thread(how: str, error: BaseException):
+    said: list[str] = []
+    assert getattr(Fence(said.append), how)("a move", fails, error) is False
+    assert said == ["a move failed: enough"]
+
+
+@pytest.mark.parametrize("how", ["step", "command"])
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")], ids=repr)
 def test_nor_does_one_while_it_is_said(how: str, error: Exception):
     fence = Fence(lambda _: fails(error))

@@ -163,6 +163,24 @@ async def test_what_somebodys_own_code_says_reaches_the_log(served):
 
 
 @in_a_loop
+async def test_a_function_that_observes_the_widget_and_exits_ends_nothing(served):
+    """It is called on the thread that serves the pages, which heard and said nothing any more."""
+    w, server = served
+    page = await opened(server)
+    await page.hello()
+
+    def leave(_: Any) -> None:
+        raise SystemExit("enough")
+
+    w.observe(leave, "show")
+    await page.say({"method": "update", "state": {"show": {"speed": 4.0}}, "buffer_paths": []})
+    await page.until(lambda: any(said["type"] == "LOG" and "enough" in said["text"] for said, _ in page.said))
+    w.unobserve(leave, "show")
+    w.speed = 8
+    await page.until(lambda: page.traits["show"]["speed"] == 8)
+
+
+@in_a_loop
 async def test_a_page_that_asks_for_everything_without_end_does_not_send_files_to_the_others_as_often(
     served, monkeypatch
 ):

@@ -171,7 +171,7 @@ class RunControl:
         try:
             self.processes = self._start(orders)
             self._asked = 0
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not isinstance(error, (MemoryError, RuntimeError, OSError)):
                 log.exception("the learner of %s could not be started", self._status.name)
             self._status.fail(f"training cannot start: {error or type(error).__name__}")
