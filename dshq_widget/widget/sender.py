@@ -76,15 +76,16 @@ class Sender:
         self.put({**message, "page_of": SPEAKER.get()})
 
     def _expendable(self) -> Message:
-        """The oldest line for the log, else the oldest of those messages of which most wait, files last: a page that
-        asks without end loses its own answers, not those of the others.
+        """The oldest line for the log, else of the answers to the page, or the messages of the kind, of which most wait
+        the oldest, files last: a page that asks without end loses its own answers, not those of the others.
         """
         waiting = list(self.messages)
         if lines := [old for old in waiting if old["type"] == "LOG"]:
             return lines[0]
-        light = [old for old in waiting if not old.get("buffers")] or waiting
-        [(kind, _)] = Counter(old["type"] for old in light).most_common(1)
-        return next(old for old in light if old["type"] == kind)
+        whose = [old.get("page_of") or old["type"] for old in waiting]
+        [(most, _)] = Counter(whose).most_common(1)
+        theirs = [old for old, one in zip(waiting, whose, strict=True) if one == most]
+        return next((old for old in theirs if not old.get("buffers")), theirs[0])
 
     def log(self, level: str, text: str) -> None:
         """Send the page a line for its log; `level` is notice, warning or error. It may be what somebody's own code has

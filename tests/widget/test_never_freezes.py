@@ -13,7 +13,7 @@ from dshq_widget.widget import sender as sender_module
 from dshq_widget.widget.commands import MOST_AT_ONCE, MOST_OF_A_PAGE, MOST_UPLOADS
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.inbox import BYTES_MAX, CROWDED_BYTES, ITEM_BYTES, TURN_SECONDS, Inbox, held
-from dshq_widget.widget.looking import Looking
+from dshq_widget.widget.looking import Looking, spoken_by
 from dshq_widget.widget.sender import MOST_WAITING, Sender
 from tests.harness.browser.recorded_widget import until
 
@@ -340,6 +340,19 @@ def test_a_page_that_asks_without_end_pushes_out_its_own_answers_only():
         sender.put({"type": ("PAGE_FILE", "POLICY_FILE")[k % 2], "problem": "has to wait", "request": k, "buffers": []})
     assert len(sender.messages) == MOST_WAITING and list(sender.messages)[: len(others)] == others
     assert sender.messages[-1]["request"] == 3 * MOST_WAITING - 1
+
+
+def test_nor_does_one_push_them_out_that_asks_for_files():
+    """Sixty-four small files waited, and what another page had asked for had no buffer: it was left out."""
+    sender = Sender(lambda keys, seq: None, lambda message: None)
+    for k in range(2 * MOST_WAITING):
+        with spoken_by("one"):
+            sender.answer({"type": "POLICY_FILE", "request": k, "buffers": [b"run"]})
+        if k == MOST_WAITING:
+            with spoken_by("another"):
+                sender.answer({"type": "REWARD_CHECKED", "line": "1"})
+    assert len(sender.messages) == MOST_WAITING
+    assert [message["line"] for message in sender.messages if message["type"] == "REWARD_CHECKED"] == ["1"]
 
 
 def test_files_that_wait_fill_no_memory(open_widget, monkeypatch):
