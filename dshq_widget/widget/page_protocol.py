@@ -273,7 +273,7 @@ class Flow:
         """That trait does not wait for its pause: what was sent before it means nothing any more."""
         self._last.pop(key, None)
 
-    def _too_large(self, now: float) -> Collection[str]:
+    def _too_large(self, now: float) -> frozenset[str]:
         return LARGE if now < self._large_at else frozenset()
 
     def _owed_now(self, pauses: Collection[str], now: float) -> set[str]:
