@@ -52,7 +52,7 @@ WIDGET = {
         *("system", "dshq_kernels"),
     },
     "lessons": {
-        *("algorithms", "cli", "contract", "drill", "drills", "env", "learning", "notebook"),
+        *("algorithms", "cli", "contract", "drill", "drills", "env", "files", "learning", "notebook"),
         *("policy", "runtime", "system", "dshq_kernels"),
     },
     "widget": {

@@ -31,7 +31,7 @@ def train_in_the_page(folder: Path) -> None:
     sent: list[dict] = []
     with DrillWidget("bandit", engine="page", policy=folder / "bandit.dshq") as widget:
         assert widget.config["engine"] == "page"
-        parts.answer(widget._trainer, True, SimpleNamespace(refusal=lambda *_: "", put=sent.append))
+        parts.answer(widget._trainer, True, SimpleNamespace(refusal=lambda *_: "", answer=sent.append))
     (message,) = sent
     assert message["problem"] == "" and len(message["buffers"]) == 4
 
