@@ -401,6 +401,22 @@ def test_nor_do_they_wait_for_strangers(store, monkeypatch, path, what, good):
     assert time.monotonic() - begun > 2.5, "who is refused waits, too"
 
 
+def test_behind_a_proxy_strangers_are_told_apart_by_what_it_says(store, monkeypatch):
+    """All of them came from its address, so one that asked without end kept the others from logging in."""
+    monkeypatch.setattr(answers, "STRANGERS_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "STRANGERS_AT_ONCE", 2.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 0.1)
+
+    def asked(service: Service, forwarded: str) -> int:
+        return Person(service.port).ask("GET", "/login", X_Forwarded_For=forwarded)[0]
+
+    with Service(store, public_url="https://league.example") as service:
+        assert [asked(service, f"10.9.9.{k}, 10.0.0.1") for k in range(3)] == [200, 200, 429]
+        assert asked(service, "10.0.0.2") == 200
+    with Service(store) as service:  # without one anybody could say anything
+        assert [asked(service, f"10.0.0.{k}") for k in range(3)] == [200, 200, 429]
+
+
 def test_of_what_has_to_wait_nothing_stays_where_nobody_waits_for_it(store, monkeypatch):
     """A script that asked and closed at once left each of its requests in memory for twenty seconds."""
     monkeypatch.setattr(answers, "PAGES_AT_ONCE", 1.0)

@@ -28,6 +28,7 @@ COOKIE, OWN_HOSTS = "dshq-league", "__Host-"
 https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
 """
 COOKIE_DAYS = 30
+ADDRESS_LETTERS = 64
 MOST_STANDINGS = 32
 """Tables that are kept: that of 300 students has some megabytes."""
 RETRY_SECONDS = 30
@@ -88,6 +89,12 @@ class Turned(web.RequestHandler):
     """A request that may have to wait, and is forgotten where nobody waits for its answer any more."""
 
     _gone: asyncio.Event | None = None
+
+    @property
+    def address(self) -> str:
+        """Where the request comes from: what the last proxy says, where one stands before the league."""
+        forwarded = self.request.headers.get("X-Forwarded-For", "") if self.settings["public_url"] else ""
+        return (forwarded.rpartition(",")[2].strip() or str(self.request.remote_ip))[:ADDRESS_LETTERS]
 
     async def turn(self, wait: float) -> None:
         """Wait so many seconds. Also who is refused waits, or asking again and again would take as many turns."""
@@ -166,7 +173,7 @@ class Page(Turned):
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
         user = self.current_user
-        wait = self.settings["turns"].page(user.name if user else None, str(self.request.remote_ip))
+        wait = self.settings["turns"].page(user.name if user else None, self.address)
         return self.turn(wait) if wait else None
 
     @property

@@ -436,7 +436,7 @@ class Static(Turned, web.StaticFileHandler):
     """The three files that pages use."""
 
     async def prepare(self) -> None:
-        if wait := self.settings["turns"].file(str(self.request.remote_ip)):
+        if wait := self.settings["turns"].file(self.address):
             await self.turn(wait)
 
     def set_extra_headers(self, path: str) -> None:
