@@ -15,12 +15,13 @@ from tornado import web
 
 from dshq_widget.classroom import standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
-from dshq_widget.classroom.service.answers import TURN_SECONDS
+from dshq_widget.classroom.service.answers import TURN_SECONDS, Who
 from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.service.round_html import RoundHtml, first_blocks
 from dshq_widget.classroom.service.sender import host_of, is_foreign
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
 from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.runtime.rate_limit import RateLimit
 
 log = logging.getLogger("dshq.league")
 COOKIE, OWN_HOSTS = "dshq-league", "__Host-"
@@ -93,18 +94,30 @@ class Turned(web.RequestHandler):
     @property
     def address(self) -> str:
         """Where the request comes from: what the last proxy says, where one stands before the league."""
-        forwarded = self.request.headers.get("X-Forwarded-For", "") if self.settings["public_url"] else ""
+        proxy = self.settings["public_url"] or self.settings["with_hub"]
+        forwarded = self.request.headers.get("X-Forwarded-For", "") if proxy else ""
         return (forwarded.rpartition(",")[2].strip() or str(self.request.remote_ip))[:ADDRESS_LETTERS]
 
-    async def turn(self, wait: float) -> None:
-        """Wait so many seconds. Also who is refused waits, or asking again and again would take as many turns."""
+    def turn(self, who: Who) -> Awaitable[None] | None:
+        """Wait for the turn of whoever that is; None if it has come. Beyond `TURN_SECONDS` nothing is counted."""
+        limit = self.settings["turns"].of(who)
+        wait = limit.wait if limit.wait > TURN_SECONDS else limit.spend()
+        return self._wait(limit, wait) if wait else None
+
+    async def _wait(self, limit: RateLimit, seconds: float) -> None:
+        """Also who is refused waits, or asking again and again would take as many turns. Whoever has gone has not had
+        one, or a script that does not wait would take those of others behind its address.
+        """
         self._gone = asyncio.Event()
         try:
-            await asyncio.wait_for(self._gone.wait(), min(wait, TURN_SECONDS))
+            await asyncio.wait_for(self._gone.wait(), min(seconds, TURN_SECONDS))
         except TimeoutError:
-            if wait > TURN_SECONDS:
-                raise TooOften(f"You have asked for too many pages: try again in {math.ceil(wait)} s", wait) from None
+            if seconds > TURN_SECONDS:
+                reason = f"You have asked for too many pages: try again in {math.ceil(seconds)} s"
+                raise TooOften(reason, seconds) from None
         else:
+            if seconds <= TURN_SECONDS:
+                limit.spend(-1.0)
             raise web.Finish
 
     def on_connection_close(self) -> None:
@@ -172,9 +185,11 @@ class Page(Turned):
         if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        user = self.current_user
-        wait = self.settings["turns"].page(user.name if user else None, self.address)
-        return self.turn(wait) if wait else None
+        return self.turn(self.who(self.current_user))
+
+    def who(self, user: User | None) -> Who:
+        """Whose turn and whose answer it is."""
+        return ("account", user.name) if user else ("host", self.address)
 
     @property
     def by_token(self) -> bool:
@@ -206,9 +221,9 @@ class Page(Turned):
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
         """Send the answer; whoever reads none of theirs cannot fill the memory with them."""
-        user = getattr(self, "_current_user", None)  # tornado's: who asked, without looking it up
+        who = self.who(getattr(self, "_current_user", None))  # tornado's: who asked, without looking it up
         sent, connection = super().finish(chunk), self.request.connection
-        self.settings["answers"].sending(user.name if user else "", connection.stream)  # type: ignore[union-attr]
+        self.settings["answers"].sending(who, connection.stream)  # type: ignore[union-attr]
         return sent
 
     def get_template_namespace(self) -> dict[str, Any]:

@@ -436,8 +436,8 @@ class Static(Turned, web.StaticFileHandler):
     """The three files that pages use."""
 
     async def prepare(self) -> None:
-        if wait := self.settings["turns"].file(self.address):
-            await self.turn(wait)
+        if (turn := self.turn(("files", self.address))) is not None:
+            await turn
 
     def set_extra_headers(self, path: str) -> None:
         self.set_header("X-Content-Type-Options", "nosniff")

@@ -1,0 +1,135 @@
+"""Turns of the one thread that makes the league's pages, and memory of their answers: who asks for very many, and those
+who ask beside them.
+"""
+
+import contextlib
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_widget.classroom import rounds
+from dshq_widget.classroom.service import answers, page
+from dshq_widget.classroom.store import Outcome
+from tests.harness.class_league import Person, Service, open_round, record_all
+from tests.harness.processes.faults import until
+
+
+@pytest.mark.parametrize(("method", "path", "good"), [("GET", "/", 200), ("POST", "/student", 422)])
+def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(store, monkeypatch, method, path, good):
+    """One thread makes all pages: a script with 400 connections had everybody wait for twenty seconds."""
+    monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.05)
+    monkeypatch.setattr(answers, "PAGES_AT_ONCE", 3.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 3.0)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
+    ada, ben = ({"Authorization": f"token {token}"} for token in store.issue_tokens(["ada", "ben"]).values())
+    with Service(store) as service, ThreadPoolExecutor(8) as many:
+        asked = [many.submit(Person(service.port).ask, method, path, **ada) for _ in range(8)]
+        begun = time.monotonic()
+        assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
+        found = [each.result() for each in asked]
+    assert sorted(status for status, _, _ in found) == [good] * 3 + [429] * 5
+    assert time.monotonic() - begun > 2.5, "who is refused waits, too"
+
+
+@pytest.mark.parametrize(
+    ("path", "what", "good"),
+    [("/login", "STRANGERS", 200), ("/nothing", "STRANGERS", 404), ("/static/league.css", "FILES", 200)],
+)
+def test_nor_do_they_wait_for_strangers(store, monkeypatch, path, what, good):
+    """Four thousand connections that asked for the page to log in."""
+    monkeypatch.setattr(answers, f"{what}_A_SECOND", 0.05)
+    monkeypatch.setattr(answers, f"{what}_AT_ONCE", 3.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 3.0)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
+    ben = {"Authorization": f"token {store.issue_token('ben')}"}
+    with Service(store) as service, ThreadPoolExecutor(8) as many:
+        asked = [many.submit(Person(service.port).ask, "GET", path) for _ in range(8)]
+        begun = time.monotonic()
+        assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
+        found = [each.result() for each in asked]
+    assert sorted(status for status, _, _ in found) == [good] * 3 + [429] * 5
+    assert time.monotonic() - begun > 2.5, "who is refused waits, too"
+
+
+def test_behind_a_proxy_strangers_are_told_apart_by_what_it_says(store, monkeypatch):
+    """All of them came from its address, so one that asked without end kept the others from logging in."""
+    monkeypatch.setattr(answers, "STRANGERS_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "STRANGERS_AT_ONCE", 2.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 0.1)
+
+    def asked(service: Service, forwarded: str) -> int:
+        return Person(service.port).ask("GET", "/login", X_Forwarded_For=forwarded, X_Real_Ip=forwarded)[0]
+
+    with Service(store, public_url="https://league.example") as service:
+        assert [asked(service, f"10.9.9.{k}, 10.0.0.1") for k in range(3)] == [200, 200, 429]
+        assert asked(service, "10.0.0.2") == 200
+    with Service(store) as service:  # without one anybody could say anything
+        assert [asked(service, f"10.0.0.{k}") for k in range(3)] == [200, 200, 429]
+
+
+def test_of_what_has_to_wait_nothing_stays_where_nobody_waits_for_it(store, monkeypatch):
+    """A script that asked and closed at once left each of its requests in memory for twenty seconds."""
+    monkeypatch.setattr(answers, "PAGES_AT_ONCE", 1.0)
+    monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 600.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 600.0)
+    waiting, wait = [], page.Turned._wait
+
+    async def watched(handler, limit, seconds):
+        waiting.append(limit)
+        try:
+            await wait(handler, limit, seconds)
+        finally:
+            waiting.remove(limit)
+
+    monkeypatch.setattr(page.Turned, "_wait", watched)
+    ada = {"Authorization": f"token {store.issue_token('ada')}"}
+    with Service(store) as service:
+        assert Person(service.port).ask("GET", "/", **ada)[0] == 200
+        with socket.create_connection(("127.0.0.1", service.port), 60) as link:
+            link.sendall(f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: {ada['Authorization']}\r\n\r\n".encode())
+            [limit] = until(lambda: list(waiting))
+            assert limit.wait > 400
+        assert until(lambda: not waiting)
+        assert limit.wait == 0, "it has taken no turn of those who wait"
+
+
+def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):
+    """A published policy, on as many connections as a student likes."""
+    number, token = open_round(store, publish=True), store.issue_token("ada")
+    store.submit(number, "ada", 1, 1, "0" * 64, bytes(1 << 24))
+    store.close_round(number, rounds.anchors_of("ball", []))
+    record_all(store, Outcome(32, 0, 0, None))
+    asked = f"GET /round/{number}/{'0' * 64}.dshq HTTP/1.1\r\nHost: x\r\nAuthorization: token {token}\r\n\r\n"
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 2)
+    with Service(store) as service:
+        links = []
+        for _ in range(5):
+            links.append(socket.socket())
+            links[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            links[-1].settimeout(60)
+            links[-1].connect(("127.0.0.1", service.port))
+            links[-1].sendall(asked.encode())
+            assert links[-1].recv(12) == b"HTTP/1.1 200"
+        got = [read_all(link) for link in links]
+        assert [nbytes > 1 << 24 for nbytes in got] == [False, False, False, True, True]
+        monkeypatch.setattr(answers, "ANSWER_SECONDS", 0.5)
+        links[-1].sendall(asked.encode())
+        time.sleep(2)
+        assert read_all(links[-1]) < 1 << 24, "it was given up"
+        for link in links:
+            link.close()
+
+
+def read_all(link: socket.socket) -> int:
+    """Bytes that come until there are none for a while, or the other side has closed."""
+    found = 0
+    link.settimeout(3)
+    with contextlib.suppress(TimeoutError, ConnectionResetError):
+        while more := len(link.recv(1 << 20)):
+            found += more
+    return found
