@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 import types
 from collections.abc import Iterator, Mapping, Set
 
@@ -70,17 +71,32 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     files = {head.group() for cell in lesson if (head := FILE.match(cell))}
     given = [ast.parse(FILE.sub("", cell)) for cell in lesson]
     is_file = (head := FILE.match(answer)) is not None and head.group() in files
-    tree = ast.parse(FILE.sub("", answer) if is_file else answer)
+    source = FILE.sub("", answer) if is_file else answer
+    tree, own = ast.parse(source), _own(symtable.symtable(source, "<answer>", "exec"))
     allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
     changes_file = bool(files) and not is_file
     allowed = allowed | {"pathlib"} if changes_file else allowed
     found = {name for name in _imports(tree) if name not in allowed and name.partition(".")[0] != "numpy"}
     found |= set(TEXTS.findall(answer))
-    found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and NAMES.fullmatch(node.id)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own
+    found |= {name for name in used if NAMES.fullmatch(name)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
-    found |= _importing(tree, given) if changes_file else {name for name in _attributes(tree) if name == WRITES}
+    found |= _importing(tree, given, own) if changes_file else {name for name in _attributes(tree) if name == WRITES}
     found |= {name for name in _words(tree) if re.fullmatch(_SPECIAL, name)}
-    return sorted(found | set(_taken(tree, given)))
+    return sorted(found | set(_taken(tree, given, own)))
+
+
+def _own(table: symtable.SymbolTable) -> set[str]:
+    """Names that are a function's own wherever a source uses them, its arguments and what it sets: such an `input` or
+    `time` is neither Python's nor the lesson's.
+    """
+    own, others, tables = set[str](), set[str](), [table]
+    for scope in tables:
+        tables += scope.get_children()
+        for symbol in scope.get_symbols():
+            inside = scope.get_type() == "function" and (symbol.is_local() or symbol.is_free())
+            (own if inside and not symbol.is_imported() else others).add(symbol.get_name())
+    return own - others
 
 
 def _imports(tree: ast.AST) -> set[str]:
@@ -114,14 +130,15 @@ def _attributes(tree: ast.AST) -> Iterator[str]:
             yield from node.kwd_attrs
 
 
-def _importing(tree: ast.Module, lesson: list[ast.Module]) -> set[str]:
+def _importing(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> set[str]:
     """What a source takes from modules that import what lies in the folder."""
     modules, parts = _bound([*lesson, tree])
-    paths = {_path(node, modules | parts) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
+    known = {name: path for name, path in (modules | parts).items() if name not in own}
+    paths = {_path(node, known) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
     return {path for path in paths if path.partition(".")[0] in _IMPORTING}
 
 
-def _taken(tree: ast.Module, lesson: list[ast.Module]) -> Iterator[str]:
+def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> Iterator[str]:
     """What a source takes from modules and may not, what it sets there, and modules that it hands on, from which
     something could be taken under another name.
     """
@@ -131,10 +148,11 @@ def _taken(tree: ast.Module, lesson: list[ast.Module]) -> Iterator[str]:
     whole |= {path for path in parts.values() if CHECKS.fullmatch(path)}
     for path in [*_imports(tree), *_bound([tree])[1].values()]:
         yield from _astray(path, ours)
+    known = {name: path for name, path in (modules | parts).items() if name not in own}
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
-        if not (path := _path(node, modules | parts)):
+        if not (path := _path(node, known)):
             continue
         yield from _astray(path, ours)
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

@@ -197,6 +197,13 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
         ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
         ("if __name__ == '__main__':\n    print('__init__')", []),
+        ("def f(input, np):\n    vars = lambda io: io + input\n    np.lib, np.x = 1, vars(2)\n    return np, vars", []),
+        ("def f(xs):\n    return [open for open in xs], open('a')", ["open"]),
+        ("def f():\n    eval = 1\nf = eval", ["eval"]),
+        ("def f(eval=eval):\n    return eval", ["eval"]),
+        ("def f():\n    global np\n    np = np.x", ["numpy.x"]),
+        ("def f():\n    import numpy as np\n    return np", ["numpy (as a whole)"]),
+        ("def f():\n    class A:\n        open = open", ["open"]),
     ],
 )
 def test_what_an_answer_names(answer: str, names: list[str]):
