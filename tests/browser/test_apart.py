@@ -14,12 +14,12 @@ pytestmark = pytest.mark.browser
 SENT = """
 import time
 gaps, _last, _sent = [], [0, 0.0], w._outbox.flow.sent
-def noted(keys, now):
+def noted(keys, now, nbytes=0):
     _last[0] += 1
     if _last[0] > 4:
         gaps.append(now - _last[1])
     _last[1] = now
-    _sent(keys, now)
+    _sent(keys, now, nbytes)
 w._outbox.flow.sent = noted
 """
 

@@ -444,10 +444,10 @@ class Static(Turned, web.StaticFileHandler):
 
 
 class Missing(Page):
-    """Every other address."""
+    """Every other address; who asks for it is not looked up."""
 
     async def prepare(self) -> None:
-        if (turn := super().prepare()) is not None:
+        if (turn := self.turn(("host", self.address))) is not None:
             await turn
         raise web.HTTPError(404, reason="Page not found")
 
