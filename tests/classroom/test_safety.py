@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -144,6 +145,7 @@ def test_a_process_plays_a_block_and_is_ended_at_its_deadline():
         player.play({**job, "pair": [{"name": "eve", "content": base64.b64encode(b"none").decode()}] * 2})
     player._seconds = 0.0
     process = player._process
+    process.send_signal(signal.SIGSTOP)  # else it may have answered before anybody looks whether it has
     with pytest.raises(TooSlow, match="more than 0 s"):
         player.play(job)
     assert process.poll() is not None and player._process is None
