@@ -23,6 +23,8 @@ from dshq_widget.learning.telemetry.report import merge
 
 LONGEST_WAIT = 0.05
 """Seconds that the real clock waits before it lets the run look for commands."""
+LATEST = 1e12
+"""Seconds on the clock of a run that continues; at 2^53 a step would not move it."""
 
 
 class GateGames(SimpleSource):
@@ -163,8 +165,9 @@ class GateGames(SimpleSource):
         else:
             self.buffer.restore(state)
             self.buffer.rejudge(self.gate.judge)
-        self.clock, self.next_decision, decisions = state["train.gate.clock"].tolist()
-        self.decisions = int(decisions)
+        clock, next_decision, decisions = state["train.gate.clock"].tolist()
+        self.clock, self.decisions = min(max(clock, 0.0), LATEST), max(0, int(decisions))
+        self.next_decision = min(next_decision, self.clock + self.territories.seconds)  # or there may be none for ever
         self.rng = unpack_generator(state["train.gate.draws"])
         if len(state["train.gate.rewards"]) in (0, len(self.territories)):
             self._rewards = state["train.gate.rewards"].copy()

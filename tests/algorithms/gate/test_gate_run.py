@@ -317,6 +317,17 @@ class TestResume:
         resumed.restore({name: row for name, row in games.state().items() if name != NAME})
         assert len(resumed.buffer) == 0 and "does not say what its rewards were paid for" in heard[0]
 
+    @pytest.mark.parametrize("clock", [(-(2.0**53), 2.0**53, 0), (2.0**53, 2.0**53, -1), (0.0, 1e9, 3)])
+    def test_a_clock_that_no_run_has_leaves_no_run_waiting_for_ever(self, clock):
+        """The next decision was 10^16 seconds away: a step of nothing followed another, and the run said *training*."""
+        games, *_ = played(2)
+        resumed, trainer = unplayed()
+        resumed.restore(games.state() | {"train.gate.clock": np.array(clock)})
+        before = resumed.decisions
+        for _ in range(40):
+            resumed.next(trainer, None, 0)
+        assert resumed.decisions > before >= 0
+
     def test_other_settings_of_the_gate_judge_what_is_stored(self):
         games, *_ = played(20)
         resumed, _ = unplayed(threshold=0.1, survival_weight=0.9)
