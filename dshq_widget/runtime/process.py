@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.own_modules import look_in
+from dshq_widget.runtime.words import MOST_SAID, words_of
 from dshq_widget.system import priority, processes
 from dshq_widget.system.outbox import Outbox
 
@@ -38,10 +39,8 @@ OUTBOX_BYTES = 1 << 20
 WAITING_BYTES = 1 << 20
 """Commands that may wait for the main loop; what comes then stays with the parent, which counts it."""
 FLUSH_SECONDS = 2.0
-MOST_SAID, MOST_TRACED = 10_000, 100_000
-"""Letters of an error's sentence, or of one part of its traceback, and of the traceback's end: all have to fit into a
-message.
-"""
+MOST_TRACED = 100_000
+"""Letters of a traceback's end: it has to fit into a message, too. Of each part of it there are `MOST_SAID` at most."""
 ORPHANED = 3  # exit status
 FINISHED = 86
 """The exit status of a role that has returned. Not 0: somebody else's code may end the process with that."""
@@ -177,12 +176,9 @@ def ended(channel: Channel, work: Callable[[], None]) -> int:
 
 
 def said(error: BaseException) -> str:
-    """An error in a sentence with the name of its type. One of somebody's own class may fail to say itself."""
-    try:
-        words = str(error)[:MOST_SAID]
-    except Exception:
-        words = "it does not say why"
-    return " ".join(f"{type(error).__name__}: {words}".split())
+    """An error in a sentence with the name of its type."""
+    words = words_of(error)
+    return f"{type(error).__name__}: {'it does not say why' if words is None else words}".rstrip()
 
 
 def traced(error: BaseException) -> str:

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from dshq_widget.runtime.words import words_of
+
 EXPECTED = (ValueError, TypeError, RuntimeError, OSError)
 """What a step may raise with a sentence for a person. Anything else is logged with its traceback."""
 MOST_LOGGED = 20
@@ -66,11 +68,8 @@ class Fence:
 
 
 def sentence(error: BaseException) -> str:
-    """An error in words, on one line; never empty. An error of somebody's own class may fail to say itself."""
-    try:
-        words = " ".join(str(error).split())
-    except Exception:
-        words = ""
+    """An error in words, on one line; never empty."""
+    words = words_of(error) or ""
     if isinstance(error, MemoryError):
         return f"there is not enough memory: close other notebooks. {words}".strip()
     return words or type(error).__name__

@@ -30,6 +30,19 @@ def test_an_error_that_cannot_say_itself_is_named(how: str):
     assert "not enough memory" in sentence(MuteMemory())
 
 
+class Leaving(ValueError):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+@pytest.mark.parametrize("how", ["step", "command"])
+def test_nor_does_an_errors_class_end_one(how: str):
+    """Asked what it says, it called `sys.exit`: the sending thread would have ended, and the page stood still."""
+    said: list[str] = []
+    assert getattr(Fence(said.append), how)("a move", fails, Leaving()) is False
+    assert said == ["Leaving"]
+
+
 @pytest.mark.parametrize("how", ["step", "command"])
 @pytest.mark.parametrize("error", [SystemExit("enough"), KeyboardInterrupt("enough")], ids=repr)
 def test_somebodys_own_code_ends_no_thread(how: str, error: BaseException):

@@ -23,7 +23,7 @@ FILES_A_SECOND, FILES_AT_ONCE = 400.0, 4000.0
 MOST_KNOWN = 10_000
 """Accounts and hosts whose requests are counted; more are forgotten, first who has asked for nothing for longest."""
 TURN_SECONDS = 20.0
-"""How long a page waits for its account's turn."""
+"""How long a request waits for its turn."""
 
 MOST_ANSWERS = 8
 """Of an account at once; a browser has six connections. A policy has two megabytes."""

@@ -30,6 +30,7 @@ https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_
 """
 COOKIE_DAYS = 30
 ADDRESS_LETTERS = 64
+"""Of an address that are counted by: a proxy may say anything."""
 MOST_STANDINGS = 32
 """Tables that are kept: that of 300 students has some megabytes."""
 RETRY_SECONDS = 30

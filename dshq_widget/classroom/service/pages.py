@@ -9,6 +9,7 @@ import gzip
 import json
 import math
 import re
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -435,9 +436,8 @@ class Logout(Page):
 class Static(Turned, web.StaticFileHandler):
     """The three files that pages use."""
 
-    async def prepare(self) -> None:
-        if (turn := self.turn(("files", self.address))) is not None:
-            await turn
+    def prepare(self) -> Awaitable[None] | None:
+        return self.turn(("files", self.address))
 
     def set_extra_headers(self, path: str) -> None:
         self.set_header("X-Content-Type-Options", "nosniff")

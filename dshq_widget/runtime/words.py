@@ -1,0 +1,16 @@
+"""What an error says, whoever has written its class."""
+
+from __future__ import annotations
+
+MOST_SAID = 10_000
+"""Letters of it: an error has to fit into a message."""
+
+
+def words_of(error: BaseException) -> str | None:
+    """An error's words, on one line. None where it cannot say itself: `__str__` of somebody's own class may raise, or
+    call `sys.exit`, which would end the thread that asks.
+    """
+    try:
+        return " ".join(str(error)[:MOST_SAID].split())
+    except BaseException:
+        return None
