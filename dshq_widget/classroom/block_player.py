@@ -19,6 +19,7 @@ from typing import Any
 from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.runtime.variables import without_secrets
+from dshq_widget.runtime.words import said
 
 BLOCK_SECONDS = 120.0
 """Longest time of a block. Blocks of the largest networks take seconds."""
@@ -181,7 +182,7 @@ def main() -> None:
         try:
             answer = get_ready(job["drill"]) if job.get("ready") else outcome_of(job)
         except Exception as error:  # the referee shows it to the instructor
-            answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+            answer = {"error": said(error)}
         answers.write(json.dumps({**answer, "number": job["number"]}).encode() + b"\n")
         answers.flush()
 

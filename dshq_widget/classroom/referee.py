@@ -15,6 +15,7 @@ from dshq_widget.classroom.errors import LeagueError, Unavailable
 from dshq_widget.classroom.once import Once
 from dshq_widget.classroom.rounds import GAMES, OtherRules, block_seed, check_rules, drill_of, played, player_of
 from dshq_widget.classroom.store import Job, Outcome, Store
+from dshq_widget.runtime.words import said
 
 IDLE_SECONDS = 0.5
 """How often the referee checks for a closed round."""
@@ -28,9 +29,9 @@ STOP_SECONDS = 10.0
 log = logging.getLogger("dshq.league")
 
 
-def said(error: Exception) -> str:
+def told(error: Exception) -> str:
     """What the instructor reads of it."""
-    return str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, LeagueError) else said(error)
 
 
 def forfeit(costs: tuple[int, int]) -> Outcome:
@@ -71,7 +72,7 @@ class Referee:
             outcome = self._outcome(job)
         except Exception as error:
             self._tried = time.monotonic()
-            self.problem = said(error)
+            self.problem = told(error)
             if isinstance(error, OtherRules):
                 self._rounds.add(job.round.id)
             else:
@@ -148,7 +149,7 @@ class RefereeThread:
                 busy = referee.play_next()
                 self.problem = referee.problem
             except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
-                self.problem, busy = said(error), False
+                self.problem, busy = told(error), False
                 if isinstance(error, Unavailable):
                     wait = AWAY_SECONDS
                 if logged.new(self.problem):

@@ -27,6 +27,7 @@ from dshq_widget.contract import supported
 from dshq_widget.contract.torch_needed import INSTALL_TORCH
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.words import said
 from dshq_widget.system import form, memory
 
 GB = 1e9
@@ -70,7 +71,7 @@ def _tried(check: Callable[[], Check]) -> Check:
     try:
         return check()
     except Exception as error:
-        return False, f"{type(error).__name__}: {' '.join(str(error).split())}", "This check could not be made."
+        return False, said(error), "This check could not be made."
 
 
 def _system() -> Check:

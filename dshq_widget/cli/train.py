@@ -16,6 +16,7 @@ from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.contract import settings
 from dshq_widget.contract.game_spec import GameSpec
 from dshq_widget.files import claims
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.training.history import Progress
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
                 where, kept = keeping.rescue(trainer, target, first)
                 ended, status = f"{end}; {kept}", end.status
             elif isinstance(error, RuntimeError):
-                ended, status = str(error), 2 if isinstance(error, EnvironmentFailed) else 1
+                ended, status = reason_of(error), 2 if isinstance(error, EnvironmentFailed) else 1
                 if trainer.latest_policy().step > first:
                     where, problem = keeping.save(trainer, target)
                     ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))

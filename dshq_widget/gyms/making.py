@@ -23,6 +23,7 @@ from dshq_widget.policy.action_spaces import Actions, GymError
 from dshq_widget.policy.layout import Layout, pictures_of
 from dshq_widget.runtime.own_modules import look_in
 from dshq_widget.runtime.variables import name_libraries
+from dshq_widget.runtime.words import reason_of, said
 
 ATARI_FPS, ATARI_SKIP = 60.0, 4
 """Frames per second and per decision of an Atari game: Mnih et al., 2015."""
@@ -61,8 +62,8 @@ def make(
     except GymError:
         raise
     except (Exception, SystemExit) as error:  # an environment may raise anything; the error names the environment
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise GymError(f"cannot create {PREFIX}{name}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+        reason = reason_of(error)
+        raise GymError(f"cannot create {PREFIX}{name}: {reason.rstrip('.?')}{_hint(gym_id, error, reason)}") from error
     finally:
         name_libraries()  # Atari games, some wrappers and others' environments import OpenCV
 
@@ -78,15 +79,14 @@ def telling(name: str, what: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        reason = " ".join(str(error).split()) or "no reason was given"
-        raise GymError(f"{name} failed in {what}: {type(error).__name__}: {reason}") from error
+        raise GymError(f"{name} failed in {what}: {said(error)}") from error
 
 
-def _hint(gym_id: str, error: BaseException) -> str:
+def _hint(gym_id: str, error: BaseException, reason: str) -> str:
     if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
         return "; for your own environment, include the module that registers it: gym:my_module:Mine-v0"
     missing = isinstance(error, (ImportError, gym.error.DependencyNotInstalled))
-    return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
+    return '; pip install "dshq-widget[atari]"' if missing and "opencv" in reason.lower() else ""
 
 
 def _atari(

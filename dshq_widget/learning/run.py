@@ -31,6 +31,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
 from dshq_widget.runtime.priority import Priority
 from dshq_widget.runtime.process import Channel
+from dshq_widget.runtime.words import reason_of
 
 REPORT_SECONDS = 0.5
 REST_SECONDS = 0.5
@@ -426,9 +427,9 @@ class Run:
             raise
         except Exception as error:  # a file's values, and whatever an algorithm raises for them
             if saved.stands_in:  # what it plays with is not in the weights
-                raise checkpoint.CheckpointError(f"its run cannot be continued: {str(error) or repr(error)}") from error
+                raise checkpoint.CheckpointError(f"its run cannot be continued: {reason_of(error)}") from error
             self.learner.load(weights)
-            self.warn(f"continuing from the weights of version {version} alone: {str(error) or repr(error)}")
+            self.warn(f"continuing from the weights of version {version} alone: {reason_of(error)}")
 
     def _restore(self, saved: checkpoint.Checkpoint, state: Mapping[str, np.ndarray]) -> None:
         """All that a file holds beside the weights. The kernel's own counts may be ahead of it."""

@@ -17,6 +17,7 @@ from dshq_widget.lessons.checks.slips import Unjudged
 from dshq_widget.lessons.predictions import Predictions, predict
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
+from dshq_widget.runtime.words import said
 
 __all__ = [
     "LESSONS",
@@ -53,7 +54,7 @@ def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
     except Unjudged as error:
         missing = [str(error)]
     except Exception as error:  # whatever somebody's own function raises
-        missing = [f"the check of your answer ended with {type(error).__name__}: {error}{_where(error)}"]
+        missing = [f"the check of your answer ended with {said(error)}{_where(error)}"]
     return Verdict(tuple(missing), module.DONE)
 
 

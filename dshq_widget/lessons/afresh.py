@@ -31,6 +31,7 @@ from dshq_widget.lessons.table import lesson
 from dshq_widget.notebook.lab import SOURCES
 from dshq_widget.runtime.budget import memory_available
 from dshq_widget.runtime.variables import without_secrets
+from dshq_widget.runtime.words import said
 from dshq_widget.system import processes
 from dshq_widget.system.limits import limit_files, limit_memory, processors
 
@@ -169,7 +170,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 ran = shell.run_cell(answer)
             if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
-                found.append(f"the answer ended with {type(error).__name__}: {error}")
+                found.append(f"the answer ended with {said(error)}")
             elif why := _unread_file(source, beside, [source for _, source in _cells(name)]):
                 found.append(why)
         elif "check" in tags:
@@ -181,7 +182,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 with guarded():  # the check calls what the answer has made
                     verdict = eval(compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check}))
             except Exception as error:  # of a name that the answer does not have, for example
-                found.append(f"the check ended with {type(error).__name__}: {error}")
+                found.append(f"the check ended with {said(error)}")
             else:
                 found.append("" if type(verdict) is Verdict and verdict.done else repr(verdict))
         else:

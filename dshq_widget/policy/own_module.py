@@ -12,6 +12,7 @@ from torch import nn
 from torch.func import functional_call
 
 from dshq_widget.policy.own_network import MEAN, SCALE, VALUE_SCALE, NetworkError, Shape, Tensors
+from dshq_widget.runtime.words import said
 
 CHUNK = 1024
 """Rows looked at at once; limits the memory of pictures."""
@@ -130,8 +131,7 @@ def _telling(spec: Shape, what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = " ".join(str(error).split()) or "no reason was given"
-        raise NetworkError(f"{spec.name} failed in {what}: {type(error).__name__}: {reason}") from error
+        raise NetworkError(f"{spec.name} failed in {what}: {said(error)}") from error
 
 
 def tensors_of(spec: Shape) -> tuple[Tensors, tuple[str, ...]]:

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.own_modules import look_in
-from dshq_widget.runtime.words import MOST_SAID, words_of
+from dshq_widget.runtime.words import MOST_SAID, said
 from dshq_widget.system import priority, processes
 from dshq_widget.system.outbox import Outbox
 
@@ -173,12 +173,6 @@ def ended(channel: Channel, work: Callable[[], None]) -> int:
     except (Exception, SystemExit) as error:
         channel.send({"type": "FAILED", "error": said(error), "traceback": traced(error)})
     return 1
-
-
-def said(error: BaseException) -> str:
-    """An error in a sentence with the name of its type."""
-    words = words_of(error)
-    return f"{type(error).__name__}: {'it does not say why' if words is None else words}".rstrip()
 
 
 def traced(error: BaseException) -> str:

@@ -28,6 +28,7 @@ from typing import Any, cast
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import FINISHED
 from dshq_widget.runtime.variables import named_libraries
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.system import processes
 from dshq_widget.system.board import Board
 from dshq_widget.system.pids import used
@@ -155,8 +156,8 @@ class Child:
         try:
             self._run = _Run(self._supervisor, self.role, config, self._blocks, self._threads, self._hear)
         except Exception as error:  # no memory or no thread for it, too: whoever waits for it hears why
-            why = f"{self.role} could not be started: {str(error) or repr(error)}"
-            self._end(Exit(None, False, False, why, "", ""))
+            text = f"{self.role} could not be started: {reason_of(error)}"
+            self._end(Exit(None, False, False, text, "", ""))
 
     def _queue(self, line: bytes) -> None:
         if self._run:

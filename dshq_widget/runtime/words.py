@@ -14,3 +14,16 @@ def words_of(error: BaseException) -> str | None:
         return " ".join(str(error)[:MOST_SAID].split())
     except BaseException:
         return None
+
+
+def reason_of(error: BaseException) -> str:
+    """Its words, or the name of its class where it has none."""
+    return words_of(error) or type(error).__name__
+
+
+def said(error: BaseException) -> str:
+    """The name of its class, and its words."""
+    words = words_of(error)
+    if words is None:
+        words = "it does not say why"
+    return ": ".join(filter(None, (type(error).__name__, words)))

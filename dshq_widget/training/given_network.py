@@ -11,6 +11,7 @@ from typing import Any
 from dshq_widget.contract.torch_needed import need_torch
 from dshq_widget.policy.own_network import NAME, Found, NetworkError
 from dshq_widget.runtime.own_modules import look_in
+from dshq_widget.runtime.words import said
 
 WANTED = "network: wanted a class or a function, module:NAME or my_network.py:NAME"
 
@@ -41,4 +42,4 @@ def found(network: str | Callable[..., Any]) -> Found:
     except NetworkError:
         raise
     except Exception as error:  # a person's module may raise anything
-        raise NetworkError(f"{WANTED}, got {network!r}: {type(error).__name__}: {error}") from error
+        raise NetworkError(f"{WANTED}, got {network!r}: {said(error)}") from error

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.words import words_of
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.training.latest_policy import PolicyVersion
 
 AT_ONCE = 1 << 17
@@ -114,5 +114,5 @@ class Drawing:
                 policy.draw()
             except (Exception, SystemExit) as error:  # of a person's own network it may be any
                 log.warning("an untrained network of layers %s cannot be drawn", list(policy.layers), exc_info=error)
-                self._fail(f"the untrained network cannot be drawn: {words_of(error) or type(error).__name__}")
+                self._fail(f"the untrained network cannot be drawn: {reason_of(error)}")
             self._done()

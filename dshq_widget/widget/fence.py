@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from dshq_widget.runtime.words import words_of
+from dshq_widget.runtime.words import reason_of, words_of
 
 EXPECTED = (ValueError, TypeError, RuntimeError, OSError)
 """What a step may raise with a sentence for a person. Anything else is logged with its traceback."""
@@ -69,7 +69,6 @@ class Fence:
 
 def sentence(error: BaseException) -> str:
     """An error in words, on one line; never empty."""
-    words = words_of(error) or ""
     if isinstance(error, MemoryError):
-        return f"there is not enough memory: close other notebooks. {words}".strip()
-    return words or type(error).__name__
+        return f"there is not enough memory: close other notebooks. {words_of(error) or ''}".strip()
+    return reason_of(error)

@@ -22,6 +22,7 @@ from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.shortage import shortage
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.training import saved_runs
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
@@ -193,7 +194,7 @@ class Quota:
         try:
             answer = self.submit()
         except Exception as error:  # also what http.client raises: a button that says "sending" needs an end
-            self._report(done, "failed", " ".join(str(error).split()) or type(error).__name__)
+            self._report(done, "failed", reason_of(error))
         else:
             self._report(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
 

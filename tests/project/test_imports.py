@@ -31,7 +31,7 @@ WIDGET = {
     "env": {"contract", "drill", "drills", "dshq_kernels"},
     "system": set(),
     "files": {"system"},
-    "policy": {"contract", "drill", "drills", "files", "system", "dshq_kernels"},
+    "policy": {"contract", "drill", "drills", "files", "runtime", "system", "dshq_kernels"},
     "pixels": set(),
     "notebook": {"files"},
     "runtime": {"system", "dshq_kernels"},

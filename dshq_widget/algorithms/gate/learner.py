@@ -14,6 +14,7 @@ from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.run import Companion, Run
+from dshq_widget.runtime.words import reason_of
 
 RECENT = 100
 """Decisions over which `send_share` and `gate_signal_mean` are taken (assumed)."""
@@ -43,7 +44,7 @@ class GateLearner(Learner):
             return self.trainer.step(progress.rate, experience.samples)
         except Exception as error:  # the next step may work; a run of failures ends the training (learning/run.py)
             self._failed += 1
-            self._warn(f"a training step of the gate failed: {error}")
+            self._warn(f"a training step of the gate failed: {reason_of(error)}")
             return {}
 
     def schedule(self, progress: Progress) -> dict[str, float]:

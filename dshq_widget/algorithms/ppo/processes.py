@@ -26,6 +26,7 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
+from dshq_widget.runtime.words import reason_of
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.learning.worker:run"
 OWN_LEARNER = "dshq_widget.algorithms.ppo.own.run:run"
@@ -178,8 +179,8 @@ class DrillProcesses:
         try:
             self._start()
         except Exception as error:
-            why = f"training cannot continue with rollout processes: {str(error) or repr(error)}"
-            self._on_exit(self, Exit(None, False, False, why, traceback.format_exc(), ""))
+            text = f"training cannot continue with rollout processes: {reason_of(error)}"
+            self._on_exit(self, Exit(None, False, False, text, traceback.format_exc(), ""))
             return
         early, self._early = self._early or [], []
         for message in early:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from dshq_widget.contract.setting import printable
 from dshq_widget.learning.telemetry.otlp import Otlp
 from dshq_widget.learning.telemetry.writers import full_name
+from dshq_widget.runtime.words import reason_of
 
 PROJECT = "dshq"
 """Where runs go unless a project is named."""
@@ -188,7 +189,7 @@ class _Beside:
                 tracker.add(*row)
             tracker.close()
         except (Exception, SystemExit) as error:
-            self.problem = self.problem or _without_secrets(self._place, str(error)) or type(error).__name__
+            self.problem = self.problem or _without_secrets(self._place, reason_of(error))
 
 
 def _without_secrets(place: str, text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract.setting import printable_lines
 from dshq_widget.runtime.leaving import Leaving
-from dshq_widget.runtime.words import words_of
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.status import RUNNING, TrainingStatus
@@ -175,7 +175,7 @@ class RunControl:
         except (Exception, SystemExit) as error:
             if not isinstance(error, (MemoryError, RuntimeError, OSError)):
                 log.exception("the learner of %s could not be started", self._status.name)
-            self._status.fail(f"training cannot start: {words_of(error) or type(error).__name__}")
+            self._status.fail(f"training cannot start: {reason_of(error)}")
             return False
         return True
 
