@@ -138,6 +138,7 @@ ALGORITHM = Algorithm(
         "train.gate.rng": saved_state.generator,
         "train.gate.draws": saved_state.generator,
         "train.gate.clock": saved_state.numbers(3),
+        "train.gate.rewards": saved_state.numbers(-1),
         "train.gate.pending": saved_state.numbers(-1, 2),
         "train.gate.spawn_chunk": saved_state.numbers(-1, low=0, high=CHUNKS - 1),
         "train.gate.spawn_type": saved_state.numbers(-1, low=0, high=1),

@@ -160,6 +160,9 @@ class GateGames(SimpleSource):
         """
         if "train.gate.clock" not in state:
             return
+        if len(state["train.gate.rewards"]) in (0, len(self.territories)):
+            self.territories.restore(state)
+            self._rewards = state["train.gate.rewards"].astype(float)
         if said := fingerprint.difference(fingerprint.unpacked(state), self.territories.made_with()):
             self._warn(said)
         else:
@@ -169,9 +172,6 @@ class GateGames(SimpleSource):
         self.clock, self.decisions = min(max(clock, 0.0), LATEST), max(0, int(decisions))
         self.next_decision = min(next_decision, self.clock + self.territories.seconds)  # or there may be none for ever
         self.rng = unpack_generator(state["train.gate.draws"])
-        if len(state["train.gate.rewards"]) in (0, len(self.territories)):
-            self._rewards = state["train.gate.rewards"].copy()
-            self.territories.restore(state)
 
 
 def annealed(settings: GateSettings, decisions: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from dshq_kernels.play.loops import STATS
 from dshq_kernels.play.rollout import empty_stats
 from dshq_kernels.simd.lanes import LANES
+from dshq_widget.algorithms.gate import gate
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
@@ -77,11 +78,20 @@ class Territories:
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned if the number of games and the rules are the same. Where other reward
-        terms are paid now, their sums of the running episodes begin at 0.
+        terms are paid now, their sums of the running episodes begin at 0. Raises ValueError, and changes nothing, for
+        games that no gate can read.
         """
         tiles = self.batch.tiles.view(np.uint8).reshape(-1)
         if "train.tiles" in state and state["train.tiles"].shape == tiles.shape:
-            running = running_of(state, len(self))
+            running, before = running_of(state, len(self)), tiles.copy()
             tiles[:] = state["train.tiles"]
+            try:
+                if not np.isfinite(self.features()).all():
+                    raise ValueError("its games show numbers that are not finite")
+                for k in range(len(self)):
+                    gate.read(self.observation(k))
+            except ValueError:
+                tiles[:] = before
+                raise
             self._returns, self._decisions = running[:, 0].copy(), running[:, 1].copy()
             self._terms = taken(running[:, 2:], self._terms)

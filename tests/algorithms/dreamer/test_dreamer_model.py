@@ -450,6 +450,17 @@ class TestAgent:
         with pytest.raises(ValueError, match="choose the file's size and drill"):
             Dreamer(DreamerSettings(size="nano"), ACTIONS, 0).restore(one.state())
 
+    def test_a_player_takes_over_what_fits_alone(self):
+        """Of another shape, it ended the run at its first step, at each start; of another type too."""
+        dreamer = self.dreamer()
+        player, other = (Player(dreamer, n, rng(3)) for n in (4, 5))
+        for name in ("h", "z", "action"):
+            with pytest.raises(ValueError, match=f"the player's {name} must be of shape"):
+                player.restore(player.state() | {name: other.state()[name]})
+        player.restore(player.state() | {"h": torch.ones_like(player.h, dtype=torch.float64)})
+        player(batch()["obs"][0], torch.zeros(4, dtype=torch.bool))
+        assert player.h.dtype == torch.float32
+
     def test_a_player_remembers_and_forgets(self):
         dreamer, frames = self.dreamer(), batch()["obs"]
         players = [Player(dreamer, 4, rng(3)) for _ in range(2)]

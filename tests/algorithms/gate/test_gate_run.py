@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.gate import evaluator
+from dshq_widget.algorithms.gate import ALGORITHM, evaluator
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
@@ -21,6 +21,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.cli.main import main
 from dshq_widget.contract.setting import ConfigError
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.saved import saved_state
 from dshq_widget.learning.saved.fingerprint import NAME
 from dshq_widget.learning.telemetry.writers import NO_EVENTS
 from dshq_widget.policy import checkpoint
@@ -286,6 +287,32 @@ def test_sums_of_other_games_are_refused_before_a_game_is_taken_over():
         assert np.array_equal(two.state()["train.tiles"], before)
     two.restore(one.state() | {"train.running": running.astype(np.uint8)})
     two.step(np.zeros(2, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("worker_chunk", 400, "workers must be chunks"),
+        ("protector_chunk", -7, "protectors must be chunks"),
+        ("player_energy", math.nan, "not finite"),
+        ("queen_energy", math.inf, "finite"),
+    ],
+)
+def test_games_that_no_gate_reads_are_refused_before_one_is_taken_over(field, value, why):
+    """The run ended with its first decision, at each start."""
+    one, two = (Territories(compiled("territory"), 2, seed) for seed in (0, 1))
+    one.batch.tiles[field].reshape(-1)[:] = value
+    before = two.state()["train.tiles"]
+    with pytest.raises(ValueError, match=why):
+        two.restore(one.state())
+    assert np.array_equal(two.state()["train.tiles"], before)
+
+
+def test_rewards_of_another_shape_are_no_runs():
+    games, *_ = played(2)
+    state = games.state() | {"train.gate.rewards": np.zeros((2, 2))}
+    with pytest.raises(ValueError, match="train.gate.rewards, float64 of shape \\(2, 2\\), is not what a run saves"):
+        saved_state.check(state, {}, 0, ALGORITHM.tensors)
 
 
 def test_a_files_history_is_no_longer_than_a_runs():

@@ -267,8 +267,15 @@ class Player:
         return {"h": self.h, "z": self.z, "action": self.action, "draws": self.chance.get_state()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Take over what `state` returned."""
-        self.h, self.z, self.action = (state[name].clone().to(self.dreamer.device) for name in ("h", "z", "action"))
+        """Take over what `state` returned. Raises ValueError, and changes nothing, for what another network, or
+        another number of games, has left.
+        """
+        memory = {"h": self.h, "z": self.z, "action": self.action}
+        for name, own in memory.items():
+            if state[name].shape != own.shape:
+                found, wanted = list(state[name].shape), list(own.shape)
+                raise ValueError(f"the player's {name} must be of shape {wanted}, got {found}")
+        self.h, self.z, self.action = (state[name].to(own, copy=True) for name, own in memory.items())
         continue_chance(self.chance, state["draws"])
 
 
