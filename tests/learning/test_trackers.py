@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from dshq_widget.cli.main import main
-from dshq_widget.learning.telemetry import trackers
+from dshq_widget.learning.telemetry import otlp, trackers
 from dshq_widget.learning.telemetry.otlp import PATIENCE
 from dshq_widget.learning.telemetry.trackers import Tracking, parse
 from tests.harness.processes.faults import until
@@ -146,7 +146,10 @@ class Collector(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def collector():
+def collector(monkeypatch):
+    """A collector; the end of a run waits for it as long as a busy machine takes."""
+    monkeypatch.setattr(trackers, "END_SECONDS", 300.0)
+    monkeypatch.setattr(otlp, "PATIENCE", 300.0)
     server = HTTPServer(("127.0.0.1", 0), Collector)
     server.taken, server.status = [], 200
     thread = threading.Thread(target=server.serve_forever, daemon=True)
