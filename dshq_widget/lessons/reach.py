@@ -18,8 +18,10 @@ import numpy.fft
 import numpy.linalg
 import numpy.random
 
-IMPORTS = frozenset({"dshq_widget", "math", "numpy"})
+IMPORTS = frozenset({"collections", "dshq_widget", "itertools", "math", "numpy"})
 """Modules that every answer may import; further ones are those that its lesson imports."""
+OF_TORCH = frozenset({"torch.nn", "torch.nn.functional", "torch.optim"})
+"""Its modules that an answer may import where its lesson imports it."""
 OF_NUMPY = {"fft": numpy.fft, "linalg": numpy.linalg, "random": numpy.random}
 """Its modules that an answer may use."""
 _BUILTINS = (
@@ -50,8 +52,10 @@ NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves."""
 _SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
 """Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
-_WHOLE = "matplotlib|np"
-"""Modules that others hold: numpy from there is numpy as a whole, with its `ma.masked`, which equals everything."""
+_WHOLE = "abc|matplotlib|np"
+"""Modules that others hold: numpy from there is numpy as a whole, with its `ma.masked`, which equals everything, and
+classes of `collections.abc` take whatever is registered there for one of their own.
+"""
 ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}|{_WHOLE}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
@@ -75,7 +79,7 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     tree, own = ast.parse(source), _own(symtable.symtable(source, "<answer>", "exec"))
     allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
     changes_file = bool(files) and not is_file
-    allowed = allowed | {"pathlib"} if changes_file else allowed
+    allowed |= ({"pathlib"} if changes_file else set()) | (OF_TORCH if "torch" in allowed else set())
     found = {name for name in _imports(tree) if name not in allowed and name.partition(".")[0] != "numpy"}
     found |= set(TEXTS.findall(answer))
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own

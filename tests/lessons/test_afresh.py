@@ -195,6 +195,12 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
         ("plots.matplotlib.numpy.ma.masked, plots.np.ma", ["matplotlib", "np"]),
         (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
         ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
+        ("from collections import deque\nimport collections, itertools\nitertools.chain, collections.Counter", []),
+        (
+            "import collections.abc\nimport collections as c\nc.abc, c._sys",
+            ["abc", "collections._sys", "collections.abc"],
+        ),
+        ("import torch.nn.functional as F\nF.relu", ["torch.nn.functional"]),
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
         ("if __name__ == '__main__':\n    print('__init__')", []),
         ("def f(input, np):\n    vars = lambda io: io + input\n    np.lib, np.x = 1, vars(2)\n    return np, vars", []),
@@ -208,6 +214,15 @@ def test_an_answer_that_reaches_out_of_its_lesson_is_left_to_somebody_and_the_ot
 )
 def test_what_an_answer_names(answer: str, names: list[str]):
     assert reached(answer, [source for _, source in afresh._cells(LESSON.name)]) == names
+
+
+def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_made_of():
+    answer = "import torch.nn.functional as F, torch.nn as nn\nfrom torch.optim import Adam\nF.relu, nn.Linear"
+    assert reached(answer, ["import torch"]) == []
+    answer = "import torch.utils.cpp_extension\nimport torch.nn as nn\ng = nn\nnn.Linear = 1"
+    assert reached(answer, ["import torch"]) == [
+        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils.cpp_extension"),
+    ]
 
 
 @pytest.mark.parametrize("answer", [f"x{'.x' * 5000}", f"{'-' * 100_000}1", f"{'(' * 100_000}"])
