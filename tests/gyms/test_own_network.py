@@ -140,6 +140,23 @@ def test_a_file_is_opened_with_its_network_alone(tmp_path):
             trainer.load(layers)
 
 
+@pytest.mark.parametrize("change", [lambda row: row[:-5], lambda row: np.tile(row, 2), lambda row: row[:0]])
+def test_a_file_of_other_weights_than_its_parameters_changes_nothing(tmp_path, change):
+    """It names the network, has no moments whose length would say it, and what was learned was gone with the load."""
+    with Trainer(CART, network=Small, **QUICK) as trainer:
+        trainer.train_for(updates=2, progress=False)
+        saved = checkpoint.load(trainer.save(tmp_path / "own.dshq"))
+        bad = checkpoint.save(
+            tmp_path / "bad.dshq", dataclasses.replace(saved, version=9, weights=change(saved.weights), state={})
+        )
+        before = trainer.latest_policy(), trainer.status, trainer.status_text, trainer.config, trainer.metrics
+        for load in (trainer.load, trainer.resume_from):
+            with pytest.raises(CheckpointError, match=r"bad.dshq.*Small wants [\d,]+ numbers in one row, got shape"):
+                load(bad)
+            assert (trainer.latest_policy(), trainer.status, trainer.status_text) == before[:3]
+            assert (trainer.config, trainer.metrics) == before[3:]
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

@@ -99,7 +99,7 @@ class RunState:
         only its network is left to be compared.
         """
         checkpoint.check_counts(saved)
-        compatibility.check_weights(saved, name)
+        compatibility.check_weights(saved, name, self._config.algorithm.own if saved.network else None)
         try:
             saved_state.check(saved.state, saved.metrics, saved.weights.size, self._config.algorithm.tensors)
         except ValueError as error:
