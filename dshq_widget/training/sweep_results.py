@@ -219,7 +219,7 @@ class Store:
     """
 
     def __init__(self, directory: Path, plan: Mapping[str, Any]) -> None:
-        self.directory = atomic.absolute(directory)
+        self.directory, self._varied = atomic.absolute(directory), {*plan["settings"]}
         path = self.directory / PLAN_NAME
         self._check_table(begun=path.exists())
         self._runs = self.directory / RUNS_FOLDER
@@ -255,7 +255,7 @@ class Store:
         for path in self._runs.glob("*.json"):
             try:
                 run = SweepRun(**_read(path))
-                is_one = run.is_one
+                is_one = run.is_one and {*run.settings} == self._varied
             except (AttributeError, TypeError):
                 is_one = False
             if not is_one:

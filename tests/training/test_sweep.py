@@ -135,7 +135,7 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
 ODD: dict[str, list[object]] = {
     "value": ["x", [], {}, 10**400],
     "setting": ["x", None, 1.5, True],
-    "settings": [[1], "x", {"=1+1": 2}, {"gamma": "=1+1"}, {"gamma": {}}, {"gamma": None}],
+    "settings": [[1], "x", {"=1+1": 2}, {"gamma": "=1+1"}, {"gamma": {}}, {"gamma": None}, {}, {"gae_lambda": 0.9}],
     "metrics": ["abc", {"=cmd": 1}, {"a": "x"}, {"a": 10**400}, None],
     "curve": [None, {"a": ["x"]}, {"agent_steps": [1, 2], "seconds": [1]}, {"agent_steps": 3}],
     "error": [None, 5, "@SUM(1)"],
