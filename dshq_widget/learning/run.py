@@ -371,9 +371,10 @@ class Run:
         """Write everything needed for an exact continuation; a failure is a warning, and training continues."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         counts["train.good"] = np.array(self.good, np.int64)
-        state = {**self.learner.state(), **self.source.state(), **counts}
+        state = {**self.learner.state(), **counts}
         for companion in self.companions:
-            state |= companion.state()
+            state |= self._finite(companion.state())
+        state |= self._within(self._finite(self.source.state()), state)
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,
@@ -398,6 +399,33 @@ class Run:
             self.warn(str(error))
             return
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
+
+    def _finite(self, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """What games, or a companion, go on with; nothing where a number of it is not finite, since no file holds that:
+        what was learned is saved all the same.
+        """
+        broken = [name for name, row in state.items() if row.dtype.kind == "f" and not np.isfinite(row).all()]
+        if not broken:
+            return state
+        self.warn(
+            f"{broken[0]} has numbers that are not finite, so it is not saved, nor what belongs to it: check the "
+            "rewards and observations"
+        )
+        return {}
+
+    def _within(self, played: Mapping[str, np.ndarray], learned: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """What games go on with; nothing where a file has no room for it beside what was learned, as for a large
+        replay.
+        """
+        nbytes = sum(row.nbytes for row in (*played.values(), *learned.values())) + 4 * self.spec.floats
+        if nbytes <= checkpoint.MOST_TENSOR_BYTES:
+            return played
+        most = checkpoint.MOST_TENSOR_BYTES >> 20
+        self.warn(
+            f"the games and the replay are not saved, since a policy file holds {most} MB, and with them it would have "
+            f"{nbytes >> 20}: a run from it begins new ones, or lower the replay's size"
+        )
+        return {}
 
     def _resume(self) -> None:
         """Load the newest published weights, and what else a run has from its file. A learner that died has published

@@ -51,6 +51,8 @@ from dshq_widget.system.paths import BINARY, NO_WAIT
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
+MOST_TENSOR_BYTES = MAX_FILE_BYTES - MAX_HEADER_BYTES - 8
+"""Of all tensors of a file together, weights included: the header has a length of 8 bytes before it."""
 MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 12, 65536, 64, 4
 MOST_COUNT = 10**15
 """Version, agent steps and updates of a file that a run continues from; a file says counts of `DIGITS` digits."""

@@ -39,7 +39,14 @@ class Keeping(Callbacks):
 
             if learner is not None and run.files.by_learner(target, ask, wait):
                 return target
-        return checkpoint.save(target, run.state.whole(self.latest_policy()))
+        whole = run.state.whole(self.latest_policy())
+        own = f"train.{whole.algorithm}."
+        if whole.stands_in and whole.version and not any(name.startswith(own) for name in whole.state):
+            raise checkpoint.CheckpointError(
+                f"cannot save {str(target)!r}: of version {whole.version} there is no more than a stand-in, since "
+                f"{whole.algorithm}'s learner has written no file"
+            )
+        return checkpoint.save(target, whole)
 
     def autosave(self) -> None:
         """Ask a training learner to write the autosave soon. Returns at once."""

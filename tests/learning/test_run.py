@@ -13,6 +13,7 @@ from dshq_widget.learning.exploration import UPDATES, Exploration
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run
+from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, save
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -103,6 +104,39 @@ def test_what_cannot_be_restored_costs_no_more_than_the_training_state(tmp_path,
     (warning,) = [said["text"] for said in run.channel.said if said["type"] == "WARNING"]
     assert warning == "continuing from the weights of version 7 alone: 'train.search'"
     source.block.close()
+
+
+@pytest.mark.parametrize(
+    ("games", "says"),
+    [
+        ({"train.running": np.array([0.0, np.inf]), "train.ring": np.zeros(9)}, "train.running has numbers that are"),
+        ({"train.ring": np.zeros(2000, np.uint8)}, "the games and the replay are not saved, since"),
+    ],
+)
+def test_what_was_learned_is_saved_where_what_was_played_cannot_be(tmp_path, weights, monkeypatch, games, says):
+    """Of a world model, whose weights are in the run's files alone, nothing was left: *version 95 saved*."""
+    monkeypatch.setattr(checkpoint, "MOST_TENSOR_BYTES", 1500)
+    source, guard = LaneGames(), Companion()
+    source.state, guard.state = lambda: games, lambda: {"train.guard": np.zeros(3)}
+    run = a_run({}, weights, source, guard, Broken())
+    run.learner.state = lambda: {"train.model": np.ones(4, np.float32)}
+    run.save(str(tmp_path / "bot.dshq"))
+    saved = checkpoint.load(tmp_path / "bot.dshq")
+    counts = {"train.updates", "train.rate", "train.good"}
+    assert set(saved.state) == {"train.model", "train.guard", *counts} and (saved.state["train.model"] == 1).all()
+    said = [said["text"] for said in run.channel.said if said["type"] == "WARNING"]
+    assert len(said) == 2 and said[0].startswith("train.broken has numbers") and said[1].startswith(says)
+    games |= {"train.running": np.zeros(2), "train.ring": np.zeros(9)}
+    run.save(str(tmp_path / "bot.dshq"))
+    assert set(games) <= set(checkpoint.load(tmp_path / "bot.dshq").state)
+    source.block.close()
+
+
+class Broken(Companion):
+    """Has counted what is no number."""
+
+    def state(self):
+        return {"train.broken": np.array([np.nan])}
 
 
 class Aim(Companion):

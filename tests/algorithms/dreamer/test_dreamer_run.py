@@ -116,6 +116,18 @@ def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
         assert trainer.wait(updates=before + 2, progress=False)
 
 
+def test_no_stand_in_alone_is_saved_as_what_was_learned(tmp_path, monkeypatch):
+    """No file that the learner wrote is there, and a file of the stand-in could not be opened again."""
+    with Trainer("bandit", seed=3, dreamer=SMALL, **HOW) as trainer:
+        trainer.save(tmp_path / "untrained.dshq")
+        assert trainer.train_for(updates=2, progress=False)
+        trainer.save(tmp_path / "bot.dshq")
+        monkeypatch.setattr(trainer._run.files, "resume", None)
+        with pytest.raises(CheckpointError, match="of version 2 there is no more than a stand-in, since dreamer's"):
+            trainer.save(tmp_path / "lost.dshq")
+    assert sorted(os.listdir(tmp_path)) == ["bot.dshq", "untrained.dshq"]
+
+
 @pytest.mark.slow
 def test_another_ring_is_filled_again_and_another_size_is_a_sentence(bandit):
     with Trainer(bandit, dreamer={"ring": 2048}) as trainer:
