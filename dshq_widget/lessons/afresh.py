@@ -16,6 +16,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import secrets
 import subprocess
 import tempfile
@@ -50,19 +51,25 @@ LEAST_MEMORY, LEAST_EACH = 2 << 30, 64 << 20
 """Bytes that it may have in any case, ten times a lesson's; and for each processor, whose threads take that."""
 LAST_PRINTED, LONGEST_LACK, LONGEST_RESULT = 300, 2000, 1 << 20
 """Bytes that are read of it; letters of what is said of one answer, whose error may say anything; bytes of all that."""
+READ = "somebody has to read it"
+"""What is said of an answer that was not run begins so."""
+FOR_IPYTHON = re.compile(r"(?m)^\s*[%!?]|\?\s*$")
+"""Lines that a notebook runs and Python does not: `%%time`, `!ls`, `np.add?`."""
 
 
 def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
     """What the answers to the exercises of a lesson still lack, in their order, "" for one that is done. Starts a
     process. Raises ValueError for an unknown lesson, or where there are more answers than exercises.
     """
-    exercises = sum("exercise" in tags for tags, _ in _cells(name))
-    if len(answers) > exercises:
-        raise ValueError(f"lesson {name!r} has {exercises} exercises, got {len(answers)} answers")
-    lesson_cells = [source for _, source in _cells(name)]
+    exercises = [source for tags, source in _cells(name) if "exercise" in tags]
+    if len(answers) > len(exercises):
+        raise ValueError(f"lesson {name!r} has {len(exercises)} exercises, got {len(answers)} answers")
+    lesson_cells = lesson_sources(name)
     unread = [_unread(answer, lesson_cells) for answer in answers]
     word = secrets.token_hex(16)
-    asked = {"lesson": name, "answers": ["" if why else answer for answer, why in zip(answers, unread, strict=True)]}
+    # the exercise as it was in the place of an answer that is not run: the lesson goes on with what it imports
+    runs = [start if why else answer for answer, why, start in zip(answers, unread, exercises, strict=False)]
+    asked = {"lesson": name, "answers": runs}
     command = own_python("-m", "dshq_widget.lessons.afresh")
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -85,7 +92,17 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
             printed.seek(max(0, printed.seek(0, os.SEEK_END) - LAST_PRINTED))
             last = " ".join(printed.read(LAST_PRINTED).decode(errors="replace").split())
             return [f"the process of the check ended without a result: {last}"] * len(answers)
-    return [(why or lack)[:LONGEST_LACK] for lack, why in zip(lacks, unread, strict=True)]
+    return _after_unread([(why or lack)[:LONGEST_LACK] for lack, why in zip(lacks, unread, strict=True)])
+
+
+def _after_unread(lacks: list[str]) -> list[str]:
+    """The same, where an answer that was not run may be what a later one lacks: that one is not simply wrong."""
+    found = list[str]()
+    for lack in lacks:
+        if lack and not lack.startswith(READ) and any(one.startswith(READ) for one in found):
+            lack = f"{READ}: an answer before it was not run, and without that one: {lack}"
+        found.append(lack)
+    return found
 
 
 def environment() -> dict[str, str]:
@@ -101,12 +118,14 @@ def most_memory() -> int:
 def _unread(answer: str, lesson_cells: list[str]) -> str:
     """Why an answer is not run, "" if it is."""
     if len(answer) > LONGEST_ANSWER:
-        return f"somebody has to read it: it has {len(answer):,} letters, more than {LONGEST_ANSWER:,}"
+        return f"{READ}: it has {len(answer):,} letters, more than {LONGEST_ANSWER:,}"
     try:
         names = reached(answer, lesson_cells)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a NUL, and of what is nested deeply
+        if type(error) is SyntaxError and FOR_IPYTHON.search(answer):
+            return f"{READ}: it has a line for IPython ({error})"
         return f"the answer ended with {type(error).__name__}: {error}"
-    return f"somebody has to read it: it names {', '.join(names)}" if names else ""
+    return f"{READ}: it names {', '.join(names)}" if names else ""
 
 
 def _unread_file(exercise: str, beside: Set[str], lesson_cells: list[str]) -> str:
@@ -117,11 +136,11 @@ def _unread_file(exercise: str, beside: Set[str], lesson_cells: list[str]) -> st
         return ""
     name = head.group().split()[1]
     if others := {*os.listdir()} - beside:  # a package of that name, say, or its machine code
-        return f"somebody has to read it: it makes {', '.join(sorted(others))}"
+        return f"{READ}: it makes {', '.join(sorted(others))}"
     try:
         text = reading.content_of(name, LONGEST_ANSWER).decode()
     except (OSError, ValueError) as error:
-        return f"somebody has to read it: what it makes of {name} cannot be read: {error}"
+        return f"{READ}: what it makes of {name} cannot be read: {error}"
     return _unread(head.group() + text, lesson_cells)
 
 
@@ -144,6 +163,11 @@ def _cells(name: str) -> list[tuple[list[str], str]]:
     return [(cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in cells]
 
 
+def lesson_sources(name: str) -> list[str]:
+    """The code of a lesson, as the package has it."""
+    return [source for _, source in _cells(name)]
+
+
 def _run(name: str, answers: Sequence[str]) -> list[str]:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -164,14 +188,14 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 given |= _imported(source)
             answer, beside = left.pop(0), {*os.listdir()}
             if not (FILE.match(answer) or _is_plain(answer, shell)):
-                found.append("somebody has to read it: IPython runs something else than what stands there")
+                found.append(f"{READ}: IPython runs something else than what stands there")
                 continue
             with guarded():
                 ran = shell.run_cell(answer)
             if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
                 found.append(f"the answer ended with {said(error)}")
-            elif why := _unread_file(source, beside, [source for _, source in _cells(name)]):
+            elif why := _unread_file(source, beside, lesson_sources(name)):
                 found.append(why)
         elif "check" in tags:
             if len(found) == len(answers) - len(left):  # the answer itself has failed

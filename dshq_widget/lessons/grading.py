@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import re
+import time
 from typing import Any
 
 from nbconvert.preprocessors import Preprocessor
 from nbformat.v4 import new_output
 from traitlets import Bool
 
-from dshq_widget.lessons.afresh import LONGEST_ANSWER, missing
+from dshq_widget.lessons.afresh import LONGEST_ANSWER, SECONDS, lesson_sources, missing
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
 
@@ -34,7 +35,7 @@ class Afresh(Preprocessor):
         checked = [mark["grade_id"].removesuffix("-check") for _, mark in cells if mark.get("grade")]
         for name in sorted({re.sub(r"-\d+$", "", key) for key in checked}):
             ordered = sorted((key for key in checked if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
-            lacks = dict(zip(ordered, missing(name, [answers.get(key, "") for key in ordered]), strict=True))
+            lacks = dict(zip(ordered, _lacks(name, nb, ordered, answers), strict=True))
             lacks |= {key: GONE for key in ordered if key not in answers}
             for cell, mark in cells:
                 lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
@@ -43,6 +44,33 @@ class Afresh(Preprocessor):
                     cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
         nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
+
+
+def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> list[str]:
+    """What the answers lack by themselves, "" also for one that is done with what the student has put beside it."""
+    alone, began = [answers.get(key, "") for key in ordered], time.monotonic()
+    lacks = missing(name, alone)
+    beside = _beside(nb, lesson_sources(name))
+    whole = [one if one.startswith("%%") else beside.get(key, one) for key, one in zip(ordered, alone, strict=True)]
+    if not any(lacks) or whole == alone:
+        return lacks
+    again = missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
+    return [lack if other else "" for lack, other in zip(lacks, again, strict=True)]
+
+
+def _beside(nb: Any, given: list[str]) -> dict[str, str]:
+    """The student's code up to each check, in the notebook's order: a helper or an import in a cell of its own, or in
+    one of the lesson's, the half of a cell that was split. `given` is the lesson's code.
+    """
+    found, code, theirs = dict[str, str](), list[str](), {source.strip() for source in given}
+    for cell in nb.cells:
+        mark = cell.metadata.get("nbgrader", {})
+        if mark.get("grade"):
+            found[mark["grade_id"].removesuffix("-check")] = "\n\n".join(code)
+            code = []
+        elif cell.cell_type == "code" and cell.source.strip() not in theirs and _is_python(cell.source):
+            code.append(cell.source)
+    return found
 
 
 def _answers(nb: Any) -> dict[str, str]:
@@ -65,6 +93,13 @@ def _has_code(source: str) -> bool:
         return len(source) > LONGEST_ANSWER or bool(ast.parse(source).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # whoever runs it says what is wrong
         return True
+
+
+def _is_python(source: str) -> bool:
+    try:
+        return len(source) <= LONGEST_ANSWER and bool(ast.parse(source).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _number(key: str) -> int:

@@ -241,7 +241,7 @@ def test_nobody_has_to_read_what_lessons_ask_for(lesson: Lesson):
 def test_shell_commands_and_magics_are_no_answer():
     assert (
         afresh.missing(LESSON.name, ["!true", "%pwd"])
-        == ["the answer ended with SyntaxError: invalid syntax (<unknown>, line 1)"] * 2
+        == [f"{afresh.READ}: it has a line for IPython (invalid syntax (<unknown>, line 1))"] * 2
     )
 
 

@@ -1,18 +1,70 @@
-"""Grades of honest answers: one student's notebook ends nobody else's grading."""
+"""Grades of honest answers: code beside them counts, and one student's notebook ends nobody else's grading."""
 
 import copy
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell
 
-from dshq_widget.lessons import LESSONS
+from dshq_widget.lessons import LESSONS, afresh
+from dshq_widget.lessons.grading import Afresh
+from tests.harness.notebook_reader import answers
 from tools.instructor import assignments
 from tools.instructor.lessons import Material
+
+HELPER = "def moved(old, n, new):\n    return old + (new - old) / n"
+WITH_HELPER = """
+def estimate(values, counts, arm, reward):
+    counts[arm] += 1
+    values[arm] = moved(values[arm], counts[arm], reward)
+"""
+BOUND = "def bound(value, n, t, c):\n    return value + c * sqrt(log(t) / n) if n else np.inf"
+WITH_IMPORTS = (
+    "def bounds(values, counts, t, c):\n    return np.array([bound(*one, t, c) for one in zip(values, counts)])"
+)
 
 
 def of(made: Any, name: str) -> int:
     """The place of the cell with that mark."""
     return next(k for k, cell in enumerate(made.cells) if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+
+
+def test_a_helper_and_an_import_in_other_cells_than_the_answers_cost_no_points():
+    """The check was done in the student's notebook, and 0 points were given: `NameError: name 'moved' ...`."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER))
+    made.cells.insert(0, new_code_cell("%matplotlib inline"))
+    first = next(cell for cell in made.cells if cell.source.startswith("import numpy"))
+    first.source = f"from math import log, sqrt\n{first.source}"
+    half = copy.deepcopy(made.cells[of(made, "bandit-4")])
+    half.id, half.source = "half", BOUND
+    del half.metadata["nbgrader"]  # as nbgrader does with the first half of a cell that was split
+    made.cells[of(made, "bandit-4")].source = WITH_IMPORTS
+    made.cells.insert(of(made, "bandit-4"), half)
+    made.cells[of(made, "bandit-2")].source = "def choose(values, epsilon, chance):\n    return 0"
+    graded, _ = Afresh()(made, {})
+    checks = [cell for cell in graded.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    assert [bool(cell.outputs) for cell in checks] == [False, True, False, False], checks
+    assert "Not yet" in checks[1].outputs[0].evalue, "a wrong one is none"
+
+
+def test_what_needs_an_answer_that_was_not_run_is_left_to_somebody_too():
+    """It was a NameError and 0 points, and nobody was told that it might be right."""
+    softmax, slope, *_ = answers(LESSONS["policy-gradient"])
+    alone = """def policy_gradient(scores, actions, rewards, baseline):
+    p = np.exp(scores - scores.max())
+    return ((np.eye(len(scores))[actions] - p / p.sum()) * (rewards - baseline)[:, None]).mean(0)"""
+    first, second, third = afresh.missing("policy-gradient", [f"import itertools\n{softmax}", slope, alone])
+    assert first == f"{afresh.READ}: it names itertools"
+    assert second.startswith(f"{afresh.READ}: an answer before it was not run, and without that one: Not yet: ")
+    assert third == ""
+
+
+@pytest.mark.parametrize("line", ["%%time", "!ls", "estimate?"])
+def test_an_answer_with_a_line_for_ipython_is_left_to_somebody(line: str):
+    said = afresh._unread(f"{line}\n{answers(LESSONS['bandit'])[0]}", [])
+    assert said.startswith(f"{afresh.READ}: it has a line for IPython")
 
 
 @pytest.mark.parametrize("mark", ["copied", {}, {"schema_version": 2}, {"schema_version": 4}, "text"])
