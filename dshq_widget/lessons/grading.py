@@ -60,16 +60,19 @@ def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> l
 
 def _beside(nb: Any, given: list[str]) -> dict[str, str]:
     """The student's code up to each check, in the notebook's order: a helper or an import in a cell of its own, or in
-    one of the lesson's, the half of a cell that was split. `given` is the lesson's code.
+    one of the lesson's, the half of a cell that was split. `given` is the lesson's code. All of it together is read as
+    far as one answer would be.
     """
-    found, code, theirs = dict[str, str](), list[str](), {source.strip() for source in given}
+    found, code, theirs, room = dict[str, str](), list[str](), {source.strip() for source in given}, LONGEST_ANSWER
     for cell in nb.cells:
         mark = cell.metadata.get("nbgrader", {})
         if mark.get("grade"):
             found[mark["grade_id"].removesuffix("-check")] = "\n\n".join(code)
             code = []
-        elif cell.cell_type == "code" and cell.source.strip() not in theirs and _is_python(cell.source):
-            code.append(cell.source)
+        elif cell.cell_type == "code" and cell.source.strip() not in theirs and len(cell.source) <= room:
+            room -= len(cell.source)
+            if _is_python(cell.source):
+                code.append(cell.source)
     return found
 
 
@@ -97,7 +100,7 @@ def _has_code(source: str) -> bool:
 
 def _is_python(source: str) -> bool:
     try:
-        return len(source) <= LONGEST_ANSWER and bool(ast.parse(source).body)
+        return bool(ast.parse(source).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
