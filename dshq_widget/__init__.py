@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dshq_kernels  # noqa: F401  # before any module here imports numba: see simd/numba_settings.py there
 from dshq_widget.contract.version import __version__
+from dshq_widget.runtime.torch_code import keep_in_own_folder
 
+keep_in_own_folder()
 TYPE_CHECKING = False
 """As type checkers know it: `typing` itself takes longer than all else here, and the command hears no Ctrl-C before."""
 
