@@ -8,11 +8,13 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import math
 import os
 import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,13 +22,18 @@ from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.runtime.variables import without_secrets
 from dshq_widget.runtime.words import said
+from dshq_widget.system.pids import used
 
 BLOCK_SECONDS = 120.0
-"""Longest time of a block. Blocks of the largest networks take seconds."""
-READY_SECONDS = 1200.0
-"""Longest time until a process has played a block of random play against itself: without the package's machine code it
-compiles the drill's first, which no network is to blame for.
+"""Longest time of a block, of a processor: that others take it, or that somebody stops the service or the machine for a
+while, is no network's fault. Blocks of the largest networks take seconds.
 """
+READY_SECONDS = 1200.0
+"""Longest time on the clock, of a block and until a process has played one of random play against itself: without the
+package's machine code it compiles the drill's first, which no network is to blame for.
+"""
+LOOK_SECONDS = 0.5
+"""How often it is asked how long a process had a processor."""
 
 
 class TooSlow(Exception):
@@ -75,12 +82,7 @@ class BlockPlayer:
         """Have the process play a block that counts for nobody, so that the time of the first one is its own."""
         if drill in self._ready:
             return
-        try:
-            answer = self._ask(process, {"drill": drill, "ready": True}, READY_SECONDS)
-        except TooSlow:
-            raise LeagueError(
-                f"the process that plays blocks was not ready after {READY_SECONDS:g} s: the machine is too busy"
-            ) from None
+        answer = self._ask(process, {"drill": drill, "ready": True}, math.inf)
         if "error" in answer:
             raise LeagueError(answer["error"])
         self._ready.add(drill)
@@ -102,10 +104,7 @@ class BlockPlayer:
         self._asked += 1
         process.stdin.write(json.dumps({**job, "number": self._asked}).encode() + b"\n")
         process.stdin.flush()
-        try:
-            answer = self._answers.get(timeout=seconds)
-        except queue.Empty:
-            raise TooSlow(f"it took more than {seconds:g} s") from None
+        answer = self._heard(process, seconds)
         if not answer.endswith(b"\n"):
             raise _Ended
         try:
@@ -115,6 +114,21 @@ class BlockPlayer:
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
         raise _Ended  # it says what it was not asked for
+
+    def _heard(self, process: subprocess.Popen[bytes], seconds: float) -> bytes:
+        """The next line that it says. Raises TooSlow where it has had a processor for `seconds`, LeagueError where
+        it had none.
+        """
+        began, had = time.monotonic(), used(process.pid)
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._answers.get(timeout=min(LOOK_SECONDS, READY_SECONDS))
+            if used(process.pid) - had >= seconds:
+                raise TooSlow(f"it took more than {seconds:g} s of a processor")
+            if time.monotonic() - began > READY_SECONDS:
+                raise LeagueError(
+                    f"the process that plays blocks did not answer within {READY_SECONDS:g} s: the machine is too busy"
+                )
 
     def stop(self) -> None:
         """End the process, whatever it does, and start none any more. From any thread; twice is fine."""

@@ -1,6 +1,7 @@
 """What one student can do to a league: nothing that holds up or reads the others."""
 
 import base64
+import contextlib
 import gzip
 import http.client
 import http.server
@@ -207,9 +208,31 @@ def test_no_block_is_forfeited_for_a_process_that_is_not_ready(monkeypatch):
         playing("", 300).play(job)
     monkeypatch.setattr(block_player, "READY_SECONDS", 0.5)
     player = playing("sys.stdin.read()", 300)
-    with pytest.raises(LeagueError, match=r"not ready after 0.5 s"):
+    with pytest.raises(LeagueError, match=r"did not answer within 0.5 s"):
         player.play(job)
     assert player._process is None
+
+
+def test_no_block_is_forfeited_because_the_service_stood_still(monkeypatch):
+    """Ctrl-Z and fg, a container that was paused, or a machine on which others took the processors: two minutes later
+    the block that was being played was lost by the costlier network, for good.
+    """
+    code = """
+import json, sys, time
+for line in sys.stdin:
+    job = json.loads(line)
+    "ready" in job or {}
+    print(json.dumps({{"wins": 1, "number": job["number"]}}), flush=True)
+"""
+    job = {"drill": "ball", "says": []}
+    for meanwhile, lost in (("time.sleep(3)", False), ("sum(iter(lambda: 1, 0))", True)):
+        monkeypatch.setattr(
+            block_player, "own_python", lambda *_, does=meanwhile: [sys.executable, "-c", code.format(does)]
+        )
+        player = BlockPlayer(1)
+        with pytest.raises(TooSlow, match="1 s of a processor") if lost else contextlib.nullcontext():
+            assert player.play(job) == {"wins": 1}
+        player.stop()
 
 
 def test_what_a_library_prints_is_no_answer(monkeypatch):
