@@ -22,6 +22,7 @@ from dshq_kernels.backends.own_python import own_python
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.runtime.variables import without_secrets
 from dshq_widget.runtime.words import said
+from dshq_widget.system import processes
 from dshq_widget.system.pids import used
 
 BLOCK_SECONDS = 120.0
@@ -94,7 +95,8 @@ class BlockPlayer:
             if self._process is None:
                 command = own_python("-m", "dshq_widget.classroom.block_player")
                 environment, pipe = without_secrets(os.environ), subprocess.PIPE
-                self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe)
+                # a group of its own: Ctrl-C ends the service, and no block that is being played
+                self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, **processes.GROUP)
                 self._answers = queue.SimpleQueue()
                 threading.Thread(target=_read, args=(self._process, self._answers.put), daemon=True).start()
             return self._process

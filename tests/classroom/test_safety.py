@@ -36,6 +36,7 @@ from dshq_widget.classroom.service.upload_checks import (
 from dshq_widget.classroom.store import FINISHED, Outcome, Store
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.system.form import PORTABLE
 from tests.harness.class_league import Person, Service, open_round, play_all, policy, policy_bytes, record_all
 from tests.harness.processes.faults import until
 
@@ -146,6 +147,7 @@ def test_a_process_plays_a_block_and_is_ended_at_its_deadline():
         player.play({**job, "pair": [{"name": "eve", "content": base64.b64encode(b"none").decode()}] * 2})
     player._seconds = 0.0
     process = player._process
+    assert PORTABLE or os.getpgid(process.pid) == process.pid, "Ctrl-C twice forfeited the block that was played"
     process.send_signal(signal.SIGSTOP)  # else it may have answered before anybody looks whether it has
     with pytest.raises(TooSlow, match="more than 0 s"):
         player.play(job)
