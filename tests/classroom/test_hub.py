@@ -15,6 +15,7 @@ pytest.importorskip("jupyterhub", reason="pip install jupyterhub")
 from tornado import httpserver, netutil, web
 
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.service import answers, page
 from dshq_widget.classroom.store import Store
 from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
 
@@ -226,10 +227,11 @@ def test_others_are_answered_while_the_hub_is_asked(hub: None, store: Store):
     """Each token that nobody knows costs a question; they are free to make."""
     number = open_round(store)
     with Service(store, prefix=PLACE, with_hub=True, instructors="staff") as service:
-        for method, path, body in (("GET", "", None), ("POST", "submit", policy_bytes(0))):
+        back = "oauth_callback?code=1&state=1"
+        for method, path, body in (("GET", "", None), ("POST", "submit", policy_bytes(0)), ("GET", back, None)):
             ASKED.clear()
             OVER.clear()
-            waiting, slow = [], f"token slow {method}"
+            waiting, slow = [], f"token slow {method} {path}"
             ask = threading.Thread(
                 target=lambda m=method, p=path, b=body, t=slow, w=waiting: w.append(
                     Person(service.port).ask(m, PLACE + p, b, Authorization=t)[0]
@@ -251,3 +253,37 @@ def test_others_are_answered_while_the_hub_is_asked(hub: None, store: Store):
                 OVER.set()
                 ask.join(300)
             assert waiting in ([401], [403])
+
+
+def test_what_the_hubs_client_keeps_of_strangers_fills_no_memory(
+    hub: None, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """It kept the session's cookie with each made-up token, and the address of each page that a stranger asked for: of
+    12 kB each 2 GB in ten minutes.
+    """
+    from jupyterhub.services.auth import HubOAuth
+
+    from dshq_widget.classroom.service import hub as service_of_hub
+
+    monkeypatch.setattr(service_of_hub, "MOST_KEPT", 3)
+    with Service(store, prefix=PLACE, with_hub=True) as service:
+        for k in range(6):
+            person, session = Person(service.port), f"jupyterhub-session-id={k}{'x' * 12_000}"
+            assert person.ask("GET", PLACE, Authorization=f"token guess-{k}", Cookie=session)[0] == 401
+            assert person.ask("GET", f"{PLACE}?{k}{'x' * 12_000}")[0] == 302
+            assert person.ask("GET", f"{PLACE}round/1?player={k}")[0] == 302
+        client = HubOAuth.instance()
+        assert 1 <= len(client.cache.values) <= 4 and all(len(key) < 200 for key in client.cache.values)
+        came_from = [state["next_url"] for state in client._oauth_states.values.values()]
+        assert came_from[-1] == f"{PLACE}round/1?player=5" and len(came_from) <= 4
+        assert {PLACE} == {path for path in came_from if "player" not in path}
+
+
+def test_strangers_who_come_back_from_a_login_have_turns(hub: None, store: Store, monkeypatch: pytest.MonkeyPatch):
+    """Each had everybody wait for the hub; of 1,500 connections others waited for 24 s."""
+    monkeypatch.setattr(answers, "STRANGERS_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "STRANGERS_AT_ONCE", 2.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 0.1)
+    with Service(store, prefix=PLACE, with_hub=True) as service:
+        back = f"{PLACE}oauth_callback?code=1&state=1"
+        assert [Person(service.port).ask("GET", back)[0] for _ in range(3)] == [403, 403, 429]

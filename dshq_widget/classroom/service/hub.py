@@ -13,12 +13,18 @@ from jupyterhub.utils import get_browser_protocol
 from tornado import httputil, web
 
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.service.page import Turned
 from dshq_widget.classroom.store import User
 
 OLDEST = (5, 0)
 """Of JupyterHub. A hub may bring an older one of its own, by whose check of forms other servers' pages could send them
 (before 4.1), or which does not say what the league's address is.
 """
+SESSION = "jupyterhub-session-id"
+LONGEST_SESSION, LONGEST_ADDRESS = 64, 1000
+"""Letters of that cookie, of which the hub's have 32, and of the address to which who logs in comes back."""
+MOST_KEPT = 50_000
+"""Answers of the hub, and logins that were begun: its client keeps both for minutes, whoever asks."""
 
 
 class OfHub(HubOAuthenticated):
@@ -29,12 +35,26 @@ class OfHub(HubOAuthenticated):
 
     async def prepare(self) -> None:
         """Ask the hub whose request it is, while others are answered, and then whether a form is the page's own."""
+        for kept in (self.hub_auth.cache, self.hub_auth._oauth_states):
+            if len(kept.values) > MOST_KEPT:
+                kept.clear()
         await self.hub_auth.get_user(self, sync=False)
         if self.request.method not in ("GET", "HEAD", "OPTIONS"):
             self.check_xsrf_cookie()
         more = super().prepare()
         if more is not None:
             await more
+
+    def get_cookie(self, name: str, default: Any = None) -> Any:
+        """One of a session that no hub has set is none: it would be kept with the hub's answer."""
+        found = super().get_cookie(name, default)
+        return default if name == SESSION and len(found or "") > LONGEST_SESSION else found
+
+    def get_login_url(self) -> str:
+        """Where one logs in; the hub's client keeps the address that was asked for."""
+        if len(self.request.uri or "") > LONGEST_ADDRESS:
+            self.request.uri = self.settings["prefix"]
+        return str(super().get_login_url())
 
     def get_current_user(self) -> User | None:
         model = super().get_current_user()
@@ -91,6 +111,16 @@ def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:
     return type(page.__name__, (OfHub, page), {})
 
 
+class Callback(OfHub, Turned, HubOAuthCallbackHandler):
+    """The hub's own handler of logins, which would wait for the hub while nobody else is answered."""
+
+    async def prepare(self) -> None:
+        """Strangers ask for it."""
+        if (turn := self.turn(("host", self.address))) is not None:
+            await turn
+        await super().prepare()
+
+
 def callback(prefix: str) -> tuple[str, type[web.RequestHandler], dict[str, Any]]:
     """The address the hub redirects to after login."""
-    return (f"{prefix}oauth_callback", HubOAuthCallbackHandler, {})
+    return (f"{prefix}oauth_callback", Callback, {})
