@@ -3,6 +3,7 @@ who ask beside them.
 """
 
 import contextlib
+import http.client
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -123,6 +124,32 @@ def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):
         assert read_all(links[-1]) < 1 << 24, "it was given up"
         for link in links:
             link.close()
+
+
+def test_what_somebody_has_read_ends_nobody_elses_answer_on_a_proxys_connection(store):
+    """A proxy sends everybody's requests by the same connections: two minutes after somebody's large answer whatever
+    went there at that moment was cut off.
+    """
+    number, tokens = open_round(store, publish=True), store.issue_tokens(["ada", "ben"])
+    store.submit(number, "ada", 1, 1, "0" * 64, bytes(1 << 24))
+    store.close_round(number, rounds.anchors_of("ball", []))
+    record_all(store, Outcome(32, 0, 0, None))
+    with Service(store) as service:
+        link = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+        sent, policy = service.application.settings["answers"]._sent, f"/round/{number}/{'0' * 64}.dshq"
+
+        def asks(name: str, path: str, wanted: list[str]) -> None:
+            """Whose answers are on their way while this one is; then the rest of it is read."""
+            link.request("GET", path, headers={"Authorization": f"token {tokens[name]}"})
+            answer = link.getresponse()
+            assert until(lambda: [who for _, who in list(sent)] == wanted, f"the answer to {name}")
+            answer.read()
+
+        asks("ada", policy, ["ada"])
+        asks("ben", "/static/league.css", [])
+        asks("ada", policy, ["ada"])
+        asks("ben", policy, ["ben"])
+        link.close()
 
 
 def read_all(link: socket.socket) -> int:

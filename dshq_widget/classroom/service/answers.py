@@ -62,23 +62,26 @@ class Answers:
 
     def __init__(self) -> None:
         self._sent: dict[Who, dict[IOStream, asyncio.TimerHandle]] = collections.defaultdict(dict)
+        self._whose: dict[IOStream, Who] = {}
 
     def sending(self, who: Who, stream: IOStream) -> None:
         """An answer for whoever that is has gone to the stream."""
-        mine = self._sent[who]
-        for other in [other for other in mine if other is stream or not other.writing()]:  # read, or gone
-            mine.pop(other).cancel()
+        for other in [stream, *(other for other in self._sent.get(who, ()) if not other.writing())]:  # or gone
+            self.read(other)
         if stream.writing():
-            mine[stream] = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._end, who, stream)
-        while len(mine) > MOST_ANSWERS:
-            self._end(who, next(iter(mine)))
-        if not mine:
-            self._sent.pop(who, None)
+            self._sent[who][stream] = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._end, stream)
+            self._whose[stream] = who
+        while len(mine := self._sent.get(who, {})) > MOST_ANSWERS:
+            self._end(next(iter(mine)))
 
-    def _end(self, who: Who, stream: IOStream) -> None:
-        mine = self._sent[who]
-        mine.pop(stream).cancel()
-        if not mine:
-            del self._sent[who]
+    def read(self, stream: IOStream) -> None:
+        """What was sent there before has been read: a proxy's connection is for whoever comes next."""
+        if (who := self._whose.pop(stream, None)) is not None:
+            self._sent[who].pop(stream).cancel()
+            if not self._sent[who]:
+                del self._sent[who]
+
+    def _end(self, stream: IOStream) -> None:
+        self.read(stream)
         if stream.writing():
             stream.close()

@@ -101,6 +101,7 @@ class Turned(web.RequestHandler):
 
     def turn(self, who: Who) -> Awaitable[None] | None:
         """Wait for the turn of whoever that is; None if it has come. Beyond `TURN_SECONDS` nothing is counted."""
+        self.settings["answers"].read(self.request.connection.stream)  # type: ignore[union-attr]
         limit = self.settings["turns"].of(who)
         wait = limit.wait if limit.wait > TURN_SECONDS else limit.spend()
         return self._wait(limit, wait) if wait else None
