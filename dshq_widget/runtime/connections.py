@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
+
+ESTABLISHED = 1
+"""The state of a connection in which both ends may send (Linux, tcp(7))."""
 
 
 class BoundedServer(HTTPServer):
@@ -74,3 +78,14 @@ def source_of(address: str) -> str:
     if found.version == 4:
         return address
     return str(found.ipv4_mapped or ipaddress.IPv6Network((int(found), 64), strict=False))
+
+
+def has_gone(link: socket.socket | None) -> bool:
+    """Whether the other end sends nothing any more. tornado hears of it where all that it has sent was read: not behind
+    a second request. Only Linux tells.
+    """
+    if link is None or link.fileno() < 0:
+        return True
+    if sys.platform != "linux" or link.family not in (socket.AF_INET, socket.AF_INET6):
+        return False
+    return link.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != ESTABLISHED

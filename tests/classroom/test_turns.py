@@ -5,6 +5,7 @@ who ask beside them.
 import contextlib
 import http.client
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -97,6 +98,26 @@ def test_of_what_has_to_wait_nothing_stays_where_nobody_waits_for_it(store, monk
             assert limit.wait > 400
         assert until(lambda: not waiting)
         assert limit.wait == 0, "it has taken no turn of those who wait"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@pytest.mark.parametrize("more", [b"GET /login HTTP/1.1\r\nHost: x\r\n\r\n", b"G"])
+def test_nor_where_there_is_more_to_read(store, monkeypatch, more):
+    """A script that sent half a second request before it closed kept everybody behind its address from logging in."""
+    monkeypatch.setattr(answers, "STRANGERS_AT_ONCE", 1.0)
+    monkeypatch.setattr(answers, "STRANGERS_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "TURN_SECONDS", 600.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 600.0)
+    with Service(store) as service:
+        assert Person(service.port).ask("GET", "/login")[0] == 200
+        limit, ask = (
+            service.application.settings["turns"].of(("host", "127.0.0.1")),
+            b"GET /login HTTP/1.1\r\nHost: x\r\n\r\n",
+        )
+        with socket.create_connection(("127.0.0.1", service.port), 60) as link:
+            link.sendall(ask + more)
+            assert until(lambda: limit.wait > 400)
+        assert until(lambda: limit.wait == 0)
 
 
 def test_answers_that_nobody_reads_fill_no_memory(store, monkeypatch):

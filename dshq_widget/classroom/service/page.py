@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import http.client
 import logging
 import math
+import time
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -21,6 +23,7 @@ from dshq_widget.classroom.service.round_html import RoundHtml, first_blocks
 from dshq_widget.classroom.service.sender import host_of, is_foreign
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
 from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.runtime.connections import has_gone
 from dshq_widget.runtime.rate_limit import RateLimit
 
 log = logging.getLogger("dshq.league")
@@ -31,6 +34,8 @@ https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_
 COOKIE_DAYS = 30
 ADDRESS_LETTERS = 64
 """Of an address that are counted by: a proxy may say anything."""
+LOOK_SECONDS = 1.0
+"""How often it is looked at whether who waits for a turn is still there."""
 MOST_STANDINGS = 32
 """Tables that are kept: that of 300 students has some megabytes."""
 RETRY_SECONDS = 30
@@ -110,17 +115,23 @@ class Turned(web.RequestHandler):
         """Also who is refused waits, or asking again and again would take as many turns. Whoever has gone has not had
         one, or a script that does not wait would take those of others behind its address.
         """
-        self._gone = asyncio.Event()
-        try:
-            await asyncio.wait_for(self._gone.wait(), min(seconds, TURN_SECONDS))
-        except TimeoutError:
-            if seconds > TURN_SECONDS:
-                reason = f"You have asked for too many pages: try again in {math.ceil(seconds)} s"
-                raise TooOften(reason, seconds) from None
-        else:
+        if await self._leaves(min(seconds, TURN_SECONDS)):
             if seconds <= TURN_SECONDS:
                 limit.spend(-1.0)
             raise web.Finish
+        if seconds > TURN_SECONDS:
+            reason = f"You have asked for too many pages: try again in {math.ceil(seconds)} s"
+            raise TooOften(reason, seconds)
+
+    async def _leaves(self, seconds: float) -> bool:
+        """Wait so long; at once true where whoever asks has gone."""
+        self._gone, until = asyncio.Event(), time.monotonic() + seconds
+        while not (gone := self._gone.is_set() or has_gone(self.request.connection.stream.socket)):  # type: ignore
+            if (rest := until - time.monotonic()) <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._gone.wait(), min(rest, LOOK_SECONDS))
+        return gone
 
     def on_connection_close(self) -> None:
         super().on_connection_close()
