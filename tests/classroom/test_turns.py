@@ -38,23 +38,49 @@ def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(
 
 
 @pytest.mark.parametrize(
-    ("path", "what", "good"),
-    [("/login", "STRANGERS", 200), ("/nothing", "STRANGERS", 404), ("/static/league.css", "FILES", 200)],
+    ("method", "path", "what", "good"),
+    [
+        ("GET", "/login", "STRANGERS", 200),
+        ("GET", "/nothing", "STRANGERS", 404),
+        ("GET", "/static/league.css", "FILES", 200),
+        ("POST", "/login", "STRANGERS", 403),
+        ("POST", "/submit", "STRANGERS", 403),
+        ("POST", "/teach/students", "STRANGERS", 403),
+        ("HOW", "/login", "STRANGERS", 405),
+        ("POST", "/static/league.css", "FILES", 405),
+        ("HOW", "/static/league.css", "FILES", 405),
+    ],
 )
-def test_nor_do_they_wait_for_strangers(store, monkeypatch, path, what, good):
-    """Four thousand connections that asked for the page to log in."""
+def test_nor_do_they_wait_for_strangers(store, monkeypatch, method, path, what, good):
+    """Four thousand connections that asked for the page to log in; then such as were refused before they had a turn."""
     monkeypatch.setattr(answers, f"{what}_A_SECOND", 0.05)
     monkeypatch.setattr(answers, f"{what}_AT_ONCE", 3.0)
     monkeypatch.setattr(page, "TURN_SECONDS", 3.0)
     monkeypatch.setattr(answers, "TURN_SECONDS", 3.0)
     ben = {"Authorization": f"token {store.issue_token('ben')}"}
     with Service(store) as service, ThreadPoolExecutor(8) as many:
-        asked = [many.submit(Person(service.port).ask, "GET", path) for _ in range(8)]
+        asked = [many.submit(Person(service.port).ask, method, path) for _ in range(8)]
         begun = time.monotonic()
         assert Person(service.port).ask("GET", "/", **ben)[0] == 200 and time.monotonic() - begun < 3.0
         found = [each.result() for each in asked]
     assert sorted(status for status, _, _ in found) == [good] * 3 + [429] * 5
     assert time.monotonic() - begun > 2.5, "who is refused waits, too"
+
+
+def test_what_other_pages_ask_in_somebodys_name_takes_none_of_their_turns(store, monkeypatch):
+    """It is refused, in a turn of the host."""
+    monkeypatch.setattr(answers, "PAGES_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "PAGES_AT_ONCE", 3.0)
+    monkeypatch.setattr(answers, "STRANGERS_A_SECOND", 0.002)
+    monkeypatch.setattr(answers, "STRANGERS_AT_ONCE", 5.0)
+    monkeypatch.setattr(page, "TURN_SECONDS", 0.1)
+    token = store.issue_token("ada")
+    with Service(store) as service:
+        ada = Person(service.port).log_in(token)
+        ada.ask("GET", "/")
+        foreign = [ada.ask("GET", "/", Sec_Fetch_Mode="no-cors", Sec_Fetch_Dest="image")[0] for _ in range(4)]
+        assert foreign == [403, 403, 403, 429]
+        assert [ada.ask("GET", "/")[0] for _ in range(3)] == [200, 200, 429]
 
 
 def test_behind_a_proxy_strangers_are_told_apart_by_what_it_says(store, monkeypatch):

@@ -34,13 +34,11 @@ class OfHub(HubOAuthenticated):
     request: httputil.HTTPServerRequest
 
     async def prepare(self) -> None:
-        """Ask the hub whose request it is, while others are answered, and then whether a form is the page's own."""
+        """Ask the hub whose request it is, while others are answered; the page asks whether a form is its own."""
         for kept in (self.hub_auth.cache, self.hub_auth._oauth_states):
             if len(kept.values) > MOST_KEPT:
                 kept.clear()
         await self.hub_auth.get_user(self, sync=False)
-        if self.request.method not in ("GET", "HEAD", "OPTIONS"):
-            self.check_xsrf_cookie()
         more = super().prepare()
         if more is not None:
             await more

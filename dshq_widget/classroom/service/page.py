@@ -20,7 +20,7 @@ from dshq_widget.classroom.errors import LeagueError, Unavailable
 from dshq_widget.classroom.service.answers import TURN_SECONDS, Who
 from dshq_widget.classroom.service.recent import Recent
 from dshq_widget.classroom.service.round_html import RoundHtml, first_blocks
-from dshq_widget.classroom.service.sender import host_of, is_foreign
+from dshq_widget.classroom.service.sender import READING, host_of, is_foreign
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.runtime.connections import has_gone
@@ -92,10 +92,21 @@ class Standing:
         return cls(found, table, RoundHtml(table, found, blocks, url), progress)
 
 
-class Turned(web.RequestHandler):
-    """A request that may have to wait, and is forgotten where nobody waits for its answer any more."""
+class Every(tuple[str, ...]):
+    """Methods that there are not are refused in their turn, too; tornado would refuse them before it asks `prepare`."""
 
+    def __contains__(self, method: object) -> bool:
+        return True
+
+
+class Turned(web.RequestHandler):
+    """A request that may have to wait, and is forgotten where nobody waits for its answer any more. `prepare` calls
+    `turn` before anything is answered: also an error is a page that others wait for.
+    """
+
+    SUPPORTED_METHODS = Every(web.RequestHandler.SUPPORTED_METHODS)
     _gone: asyncio.Event | None = None
+    _has_come = False
 
     @property
     def address(self) -> str:
@@ -109,7 +120,20 @@ class Turned(web.RequestHandler):
         self.settings["answers"].read(self.request.connection.stream)  # type: ignore[union-attr]
         limit = self.settings["turns"].of(who)
         wait = limit.wait if limit.wait > TURN_SECONDS else limit.spend()
-        return self._wait(limit, wait) if wait else None
+        if wait:
+            return self._wait(limit, wait)
+        self._comes()
+        return None
+
+    def _comes(self) -> None:
+        self._has_come = True
+        if self.request.method not in web.RequestHandler.SUPPORTED_METHODS:
+            raise web.HTTPError(405)
+
+    def check_xsrf_cookie(self) -> None:
+        """tornado asks before `prepare`, which has to ask again."""
+        if self._has_come:
+            super().check_xsrf_cookie()
 
     async def _wait(self, limit: RateLimit, seconds: float) -> None:
         """Also who is refused waits, or asking again and again would take as many turns. Whoever has gone has not had
@@ -122,6 +146,7 @@ class Turned(web.RequestHandler):
         if seconds > TURN_SECONDS:
             reason = f"You have asked for too many pages: try again in {math.ceil(seconds)} s"
             raise TooOften(reason, seconds)
+        self._comes()
 
     async def _leaves(self, seconds: float) -> bool:
         """Wait so long; at once true where whoever asks has gone."""
@@ -193,12 +218,25 @@ class Page(Turned):
         return super().get_login_url()
 
     def prepare(self) -> Awaitable[None] | None:
-        """Refuse what a browser sends for somebody else's page, and let whoever asks for very many wait."""
+        """Let whoever asks for very many wait, and refuse what a browser sends for somebody else's page."""
         own = self.settings["public_url"]
-        if not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host):
+        foreign = not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host)
+        turn = self.turn(("host", self.address) if foreign else self.who(self.current_user))
+        if turn is not None:
+            return self._refuse_then(turn, foreign)
+        self._refuse(foreign)
+        return None
+
+    async def _refuse_then(self, turn: Awaitable[None], foreign: bool) -> None:
+        await turn
+        self._refuse(foreign)
+
+    def _refuse(self, foreign: bool) -> None:
+        if foreign:
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        return self.turn(self.who(self.current_user))
+        if self.request.method not in READING:
+            self.check_xsrf_cookie()
 
     def who(self, user: User | None) -> Who:
         """Whose turn and whose answer it is."""
