@@ -268,7 +268,7 @@ def test_what_the_hubs_client_keeps_of_strangers_fills_no_memory(
     monkeypatch.setattr(service_of_hub, "MOST_KEPT", 3)
     with Service(store, prefix=PLACE, with_hub=True) as service:
         for k in range(6):
-            person, session = Person(service.port), f"jupyterhub-session-id={k}{'x' * 12_000}"
+            person, session = Person(service.port), f"jupyterhub-session-id={k}{'x' * 6_000}"
             assert person.ask("GET", PLACE, Authorization=f"token guess-{k}", Cookie=session)[0] == 401
             assert person.ask("GET", f"{PLACE}?{k}{'x' * 12_000}")[0] == 302
             assert person.ask("GET", f"{PLACE}round/1?player={k}")[0] == 302

@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from tornado import httputil
+
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.service import answers, page
 from dshq_widget.classroom.store import Outcome
@@ -81,6 +83,28 @@ def test_what_other_pages_ask_in_somebodys_name_takes_none_of_their_turns(store,
         foreign = [ada.ask("GET", "/", Sec_Fetch_Mode="no-cors", Sec_Fetch_Dest="image")[0] for _ in range(4)]
         assert foreign == [403, 403, 403, 429]
         assert [ada.ask("GET", "/")[0] for _ in range(3)] == [200, 200, 429]
+
+
+def test_headers_that_take_long_to_read_are_not_read(store, monkeypatch):
+    """Of 4,700 cookies a processor read fifty requests a second: 200 connections of a stranger kept everybody waiting
+    for eight seconds. So it was with names of what a browser has already.
+    """
+    read: list[int] = []
+    parsed = httputil.parse_cookie
+    monkeypatch.setattr(httputil, "parse_cookie", lambda text: read.append(len(text)) or parsed(text))
+    token, most = store.issue_token("ada"), page.MOST_COOKIES
+    with Service(store) as service:
+        ada = Person(service.port).log_in(token)
+        ada.cookies |= {f"c{k}": "" for k in range(most - 10)}
+        assert ada.ask("GET", "/")[0] == 200
+        for path in ("/", "/login", "/nothing", "/static/league.css"):
+            for cookies in ("; ".join(f"{k}=" for k in range(most + 2)), f"c={'x' * page.LONGEST_COOKIES}"):
+                status, _, said = Person(service.port).ask("GET", path, Cookie=cookies)
+                assert status == 431 and "too many cookies" in said
+        assert max(read) < page.LONGEST_COOKIES
+        tag = ada.ask("GET", "/static/league.css")[1]["Etag"]
+        assert Person(service.port).ask("GET", "/static/league.css", If_None_Match=tag)[0] == 304
+        assert Person(service.port).ask("GET", "/static/league.css", If_None_Match=f"{tag}," * 100)[0] == 200
 
 
 def test_behind_a_proxy_strangers_are_told_apart_by_what_it_says(store, monkeypatch):

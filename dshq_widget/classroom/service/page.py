@@ -34,6 +34,8 @@ https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_
 COOKIE_DAYS = 30
 ADDRESS_LETTERS = 64
 """Of an address that are counted by: a proxy may say anything."""
+MOST_COOKIES, LONGEST_COOKIES, LONGEST_TAGS = 200, 1 << 13, 1000
+"""Of a request, and letters of what the browser has already: of a header of 32 kB a processor reads fifty a second."""
 LOOK_SECONDS = 1.0
 """How often it is looked at whether who waits for a turn is still there."""
 MOST_STANDINGS = 32
@@ -106,7 +108,18 @@ class Turned(web.RequestHandler):
 
     SUPPORTED_METHODS = Every(web.RequestHandler.SUPPORTED_METHODS)
     _gone: asyncio.Event | None = None
-    _has_come = False
+    _has_come = _too_many = False
+
+    def initialize(self, **how: Any) -> None:
+        """What costs more to read than the answer to make is not read."""
+        super().initialize(**how)
+        said = self.request.headers
+        cookies = said.get("Cookie", "")
+        if len(cookies) > LONGEST_COOKIES or cookies.count(";") > MOST_COOKIES:
+            self._too_many = True
+            del said["Cookie"]
+        if len(said.get("If-None-Match", "")) > LONGEST_TAGS:
+            del said["If-None-Match"]
 
     @property
     def address(self) -> str:
@@ -129,6 +142,8 @@ class Turned(web.RequestHandler):
         self._has_come = True
         if self.request.method not in web.RequestHandler.SUPPORTED_METHODS:
             raise web.HTTPError(405)
+        if self._too_many:
+            raise web.HTTPError(431, reason="Your browser has too many cookies: delete those of this site and log in")
 
     def check_xsrf_cookie(self) -> None:
         """tornado asks before `prepare`, which has to ask again."""
