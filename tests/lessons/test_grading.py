@@ -55,8 +55,8 @@ def test_what_needs_an_answer_that_was_not_run_is_left_to_somebody_too():
     alone = """def policy_gradient(scores, actions, rewards, baseline):
     p = np.exp(scores - scores.max())
     return ((np.eye(len(scores))[actions] - p / p.sum()) * (rewards - baseline)[:, None]).mean(0)"""
-    first, second, third = afresh.missing("policy-gradient", [f"import itertools\n{softmax}", slope, alone])
-    assert first == f"{afresh.READ}: it names itertools"
+    first, second, third = afresh.missing("policy-gradient", [f"import functools\n{softmax}", slope, alone])
+    assert first == f"{afresh.READ}: it names functools"
     assert second.startswith(f"{afresh.READ}: an answer before it was not run, and without that one: Not yet: ")
     assert third == ""
 
