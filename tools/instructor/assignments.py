@@ -40,8 +40,6 @@ c.ClearSolutions.code_stub = {"python": "# Change the code of the exercise until
 c.ExecutePreprocessor.timeout = 600  # seconds for one cell: the first one compiles rules
 os.environ.setdefault("DSHQ_LESSON_SECONDS", "2")  # a submission that is graded need not train for long
 
-# Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, with the
-# answers alone, in a process of its own. Neither has your tokens.
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import DeduplicateIds, Execute
 
@@ -49,14 +47,16 @@ from dshq_widget.lessons.executing import ExecuteWithoutSecrets
 from dshq_widget.lessons.grading import Afresh
 from dshq_widget.lessons.marks import OneMarkEach
 
+# What a student's notebook says of its own cells ends nobody else's grading.
+cleaning = list(Autograde.sanitize_preprocessors.default())
+c.Autograde.sanitize_preprocessors = [OneMarkEach if step is DeduplicateIds else step for step in cleaning]
+
+# Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, with the
+# answers alone, in a process of its own. Neither has your tokens.
 steps = list(Autograde.autograde_preprocessors.default())
 at = steps.index(Execute)
 steps[at : at + 1] = [ExecuteWithoutSecrets, Afresh]
 c.Autograde.autograde_preprocessors = steps
-
-# What a student's notebook says of its own cells ends nobody else's grading.
-cleaning = list(Autograde.sanitize_preprocessors.default())
-c.Autograde.sanitize_preprocessors = [OneMarkEach if step is DeduplicateIds else step for step in cleaning]
 
 # What one student has put into the exchange keeps nobody else's from being collected, and takes nobody's place.
 c.ExchangeFactory.collect = "dshq_widget.lessons.collecting.CollectOneByOne"
