@@ -402,8 +402,9 @@ class Run:
 
     def _finite(self, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What games, or a companion, go on with; nothing where a number of it is not finite, since no file holds that:
-        what was learned is saved all the same.
+        what was learned is saved all the same. An algorithm of a person's own may have other numbers than arrays.
         """
+        state = {name: np.asarray(row) for name, row in state.items()}
         broken = [name for name, row in state.items() if row.dtype.kind == "f" and not np.isfinite(row).all()]
         if not broken:
             return state
@@ -417,7 +418,8 @@ class Run:
         """What games go on with; nothing where a file has no room for it beside what was learned, as for a large
         replay.
         """
-        nbytes = sum(row.nbytes for row in (*played.values(), *learned.values())) + 4 * self.spec.floats
+        rows = map(np.asarray, (*played.values(), *learned.values()))
+        nbytes = sum(row.nbytes for row in rows) + 4 * self.spec.floats
         if nbytes <= checkpoint.MOST_TENSOR_BYTES:
             return played
         most = checkpoint.MOST_TENSOR_BYTES >> 20

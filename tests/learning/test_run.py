@@ -117,9 +117,9 @@ def test_what_was_learned_is_saved_where_what_was_played_cannot_be(tmp_path, wei
     """Of a world model, whose weights are in the run's files alone, nothing was left: *version 95 saved*."""
     monkeypatch.setattr(checkpoint, "MOST_TENSOR_BYTES", 1500)
     source, guard = LaneGames(), Companion()
-    source.state, guard.state = lambda: games, lambda: {"train.guard": np.zeros(3)}
+    source.state, guard.state = lambda: games, lambda: {"train.guard": 3.5}
     run = a_run({}, weights, source, guard, Broken())
-    run.learner.state = lambda: {"train.model": np.ones(4, np.float32)}
+    run.learner.state = lambda: {"train.model": [1.0, 1.0]}  # of a person's own
     run.save(str(tmp_path / "bot.dshq"))
     saved = checkpoint.load(tmp_path / "bot.dshq")
     counts = {"train.updates", "train.rate", "train.good"}
