@@ -27,8 +27,11 @@ def replay(drill: CompiledDrill, recording: Mapping[str, Any]) -> NDArray[np.uin
     """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
     format, one with missing decisions, or with numbers that no match has.
     """
-    _check_made_here(recording, drill.spec)
-    _check(recording, drill.spec)
+    try:
+        _check_made_here(recording, drill.spec)
+        _check(recording, drill.spec)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"the recording is not one that a page has saved ({error!r:.100}): record it again") from error
     match = _Match(drill, recording)
     while match.tick < recording["ticks"]:
         match.advance()
@@ -143,11 +146,14 @@ def _check(recording: Mapping[str, Any], spec: DrillSpec) -> None:
     most = max(MOST_REPEAT, spec.action_repeat)
     wrong = {
         "a seed": not count(recording["seed"], (1 << 32) - 1),
-        "a tick": not all(map(count, (start["tick"], recording["ticks"]))),
+        "a tick": not all(
+            map(count, (start["tick"], recording["ticks"], *(one["tick"] for one in recording["inputs"])))
+        ),
         "a pause": not count(start["rest"], max(REST_SECONDS.values()) * spec.tick_rate + 1),
         "a decision's length": not all(count(ticks, most) for ticks in (start["phase"], *repeats)),
         "a state": len(start["state"]) != 8 * spec.words,
-        "an action": not all(count(action, spec.n_actions - 1) for action in recording["actions"]),
+        "an action": not isinstance(recording["actions"], (list, tuple))
+        or not all(count(action, spec.n_actions - 1) for action in recording["actions"]),
         "a handle": not {given["handle"] for given in moved} <= {handle.name for handle in spec.drag},
         "a place": not all(math.isfinite(given[key]) for given in moved for key in ("x", "y", "vx", "vy")),
     }

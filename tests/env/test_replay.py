@@ -74,3 +74,26 @@ def test_a_recording_has_no_numbers_that_no_match_has(what, forged):
         whole["start"] = {"state": "00" * 4 * BALL.spec.words, **whole["start"]}
     with pytest.raises(ValueError, match=f"the recording has an? {what}"):
         replay(BALL, whole)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"inputs": 3},
+        {"inputs": ["x"]},
+        {"inputs": [{"tick": "0", "kind": "repeat", "ticks": 1}]},
+        {"inputs": [{"kind": "release"}]},
+        {"actions": {"0": 0}},
+        {"actions": None},
+        {"start": {"tick": 0}},
+        {"start": "x"},
+        {"ticks": None},
+    ],
+    ids=str,
+)
+def test_nor_of_other_types(forged):
+    whole = {"rules_hash": BALL.rules_hash, "seed": 1, "inputs": [], "actions": [0, 0], "ticks": 1, **forged}
+    with pytest.raises(ValueError, match="the recording (has|is)"):
+        replay(BALL, whole)
+    with pytest.raises(ValueError, match="the recording is not one that a page has saved"):
+        replay(BALL, {key: value for key, value in whole.items() if key != "seed"})
