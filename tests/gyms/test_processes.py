@@ -97,3 +97,20 @@ def test_a_kill_leaves_nothing(hang: bool, kill: Callable[[int, int], None]):
             until(lambda: not family.members(), "the end of all its processes")
         finally:
             family.kill()
+
+
+def test_nor_does_one_while_they_begin():
+    """They were tied to nobody yet, and stayed for good where an environment never came to be."""
+    family, name = Family(), EASY.replace("Easy", "Opening")
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(name=name, hang=False)],
+        cwd=ROOT,
+        env=family.environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            until(lambda: len(family.members()) >= 5, "the run, the server, what cleans up, and two environments")
+            process.kill()
+            until(lambda: not family.members(), "the end of all its processes")
+        finally:
+            family.kill()

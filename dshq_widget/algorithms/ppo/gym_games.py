@@ -152,10 +152,13 @@ def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> V
 
 def _made_apart(make_one: Callable[[], Env]) -> Env:
     """An environment in a process of its own, which ends with the server that started it, also inside a long step; the
-    server ends with this run's process (runtime/server_end.py).
+    server ends with this run's process (runtime/server_end.py). Both may have ended while this one imported.
     """
-    if multiprocessing.parent_process() is not None:  # this run's process makes one, too, and looks at its spaces
+    run = multiprocessing.parent_process()
+    if run is not None:  # this run's process makes one, too, and looks at its spaces
         die_with(os.getppid(), ORPHANED)
+        if not run.is_alive():
+            os._exit(ORPHANED)
     return Staying(make_one())
 
 

@@ -1,5 +1,6 @@
 """Small Gymnasium environments for tests: `gym:tests.harness.games.gym_worlds:Easy-v0`. Importing registers them."""
 
+import multiprocessing
 import os
 import sys
 import time
@@ -82,6 +83,15 @@ class Endless(Easy):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         time.sleep(1e6)
         return super().step(action)
+
+
+class Opening(Easy):
+    """In a process of its own it is never there."""
+
+    def __init__(self, *given: Any, **named: Any):
+        if multiprocessing.parent_process() is not None:
+            time.sleep(1e6)
+        super().__init__(*given, **named)
 
 
 class Nan(Easy):
@@ -256,7 +266,7 @@ def register(limit: int, threshold: float | None, *worlds: type[gym.Env]) -> Non
         gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)
 
 
-register(10, None, Barred, Askew, Words, Late, Leaving, Unpaid, Endless, Nan, Pictures)
+register(10, None, Barred, Askew, Words, Late, Leaving, Unpaid, Endless, Opening, Nan, Pictures)
 register(10, 9.5, Tiny, Marks, Together, Easy)
 register(8, None, Several, Untold)
 register(20, 0.95, Recall)
