@@ -52,7 +52,11 @@ class Run:
         self.path, lock = owned_folder(place, "", LOCK)
         me = psutil.Process()
         who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time(), "lock": LOCK}
-        atomic.write(self.path / OWNER, json.dumps(who).encode())
+        try:
+            atomic.write(self.path / OWNER, json.dumps(who).encode())
+        except OSError:
+            remove(self.path, lock)  # it is no run, and nobody would ever remove it
+            raise
         self._end = finalize(self, _leave, self.path, lock)
 
     def close(self) -> None:

@@ -219,3 +219,15 @@ def test_a_trainer_goes_on_from_it_with_its_settings(tmp_path: Path):
             again.resume_from(run.path)
     with Trainer("cartpole") as other, pytest.raises(checkpoint.CheckpointError):
         other.resume_from(run.path)
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(tmp_path, monkeypatch):
+    """On a full disk each start left one, which nobody ever removed."""
+
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(saved_runs.atomic, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        saved_runs.Run(tmp_path, "ball")
+    assert not list((tmp_path / "ball").iterdir())
