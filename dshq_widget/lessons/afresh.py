@@ -1,7 +1,7 @@
 """Checks the answers of a lesson once more, in a process where nothing else of the student's notebook has run.
 
 A check runs where the answer is. In a notebook that is the student's own kernel, and one line in any cell, such as
-`lessons.check = ...`, gives full points. So the grader starts a process for the answers alone: it runs the cells of the
+`lessons.check = ...`, gives full points. So the grader starts a process for the answers: it runs the cells of the
 package's own notebook with the answers in place of the exercises, and, after each answer, puts back what the answer has
 changed (guarded.py) before the check looks at it. An answer that reaches out of its lesson is not run (reach.py). Who
 reads the source of the checks still finds how to pass them, and what an answer does while its check calls it is not

@@ -51,8 +51,8 @@ from dshq_widget.lessons.marks import OneMarkEach
 cleaning = list(Autograde.sanitize_preprocessors.default())
 c.Autograde.sanitize_preprocessors = [OneMarkEach if step is DeduplicateIds else step for step in cleaning]
 
-# Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, with the
-# answers alone, in a process of its own. Neither has your tokens.
+# Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, on the
+# answers, in a process of its own. Neither has your tokens.
 steps = list(Autograde.autograde_preprocessors.default())
 at = steps.index(Execute)
 steps[at : at + 1] = [ExecuteWithoutSecrets, Afresh]

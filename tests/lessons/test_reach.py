@@ -1,0 +1,91 @@
+"""What is read of an answer before it is run: who names what reaches out of its lesson is left to somebody."""
+
+import pytest
+
+from dshq_widget.lessons import LESSONS, Lesson, afresh
+from dshq_widget.lessons.reach import reached
+from tests.harness.notebook_reader import answers
+
+BANDIT = afresh.lesson_sources("bandit")
+RIGHT, *_ = answers(LESSONS["bandit"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        ("import os.path", ["os.path"]),
+        ("from dshq_widget.lessons.checks import bandit", ["dshq_widget.lessons.checks"]),
+        (
+            "import dshq_widget\nfrom dshq_widget.lessons import afresh\nafresh.subprocess",
+            ["dshq_widget.lessons.afresh", "subprocess"],
+        ),
+        ("from dshq_widget.lessons import os", ["dshq_widget.lessons.os", "os"]),
+        ("import dshq_widget as d\nd.algorithms.algorithm.imported('os:read')", ["dshq_widget.algorithms", "imported"]),
+        ("# %%writefile a.py\nexec('1')", ["exec"]),
+        ("x = 1\n# %%writefile a.py\nexec('1')", ["exec"]),
+        ("from numpy import *", ["numpy.*"]),
+        ("from numpy.lib._datasource import *\nos.read(3, 9)", ["numpy.lib", "os"]),
+        ("import numpy.lib as found\nfound.x", ["numpy.lib"]),
+        ("np.ma.core.operator.attrgetter('x')(np)", ["numpy (as a whole)", "numpy.ma", "operator"]),
+        ("np.random._pickle, np.random.mtrand", ["numpy.random._pickle", "numpy.random.mtrand"]),
+        ("r = np.random\nm = np", ["numpy (as a whole)", "numpy.random (as a whole)"]),
+        ("np.allclose = lambda *a, **k: True", ["numpy.allclose (changed)"]),
+        ("del np.random.default_rng", ["numpy.random.default_rng (changed)"]),
+        ("np.load('a'), np.savez_compressed('a'), np.ones(1).dump('a')", ["dump", "load", "savez_compressed"]),
+        ("x = open('a'), eval('1'), exec('1'), __import__('os')", ["__import__", "eval", "exec", "open"]),
+        ("__builtins__['ev' + 'al']", ["__builtins__"]),
+        ("(lambda: 0).__globals__", ["__globals__"]),
+        ("match 0:\n    case object(__class__=found):\n        pass", ["__class__"]),
+        ("getattr(np, 'o' + 's')", ["getattr", "numpy (as a whole)"]),
+        ("'{0.gi_frame.f_back}'.format(x for x in ())", ["f_back", "gi_frame"]),
+        ("np.fromfile('/dev' + '/fd/0'), np.ones(1).tofile('/proc/1')", ["/proc/", "fromfile", "tofile"]),
+        ("raise SystemExit", ["SystemExit"]),
+        ("torch.library.Library('aten', 'IMPL')", ["library"]),
+        ("torch.nn.modules.module.register_module_forward_hook(print)", ["register_module_forward_hook"]),
+        ("class A(float):\n    def __eq__(self, other):\n        return True", ["__eq__"]),
+        ("type('A', (float,), {'__sub__': lambda a, b: 0.0})", ["__sub__"]),
+        ("type('A', (float,), dict(__sub__=lambda a, b: 0.0))", ["__sub__"]),
+        ("class A:\n    class __ne__(dict):\n        def __init__(self, other):\n            pass", ["__ne__"]),
+        ("class A:\n    from math import isnan as __ne__", ["__ne__"]),
+        ("class A:\n    match print:\n        case __eq__:\n            pass", ["__eq__"]),
+        ("class A:\n    match [print]:\n        case [*__len__, __bool__]:\n            pass", ["__bool__"]),
+        ("class A:\n    try:\n        1 / 0\n    except ArithmeticError as __hash__:\n        pass", ["__hash__"]),
+        ("plots.matplotlib.numpy.ma.masked, plots.np.ma", ["matplotlib", "np"]),
+        (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
+        ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
+        ("from collections import deque\nimport collections, itertools\nitertools.chain, collections.Counter", []),
+        (
+            "import collections.abc\nimport collections as c\nc.abc, c._sys",
+            ["abc", "collections._sys", "collections.abc"],
+        ),
+        ("import torch.nn.functional as F\nF.relu", ["torch.nn.functional"]),
+        ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
+        ("if __name__ == '__main__':\n    print('__init__')", []),
+        ("def f(input, np):\n    vars = lambda io: io + input\n    np.lib, np.x = 1, vars(2)\n    return np, vars", []),
+        ("def f(xs):\n    return [open for open in xs], open('a')", ["open"]),
+        ("def f():\n    eval = 1\nf = eval", ["eval"]),
+        ("def f(eval=eval):\n    return eval", ["eval"]),
+        ("def f():\n    global np\n    np = np.x", ["numpy.x"]),
+        ("def f():\n    import numpy as np\n    return np", ["numpy (as a whole)"]),
+        ("def f():\n    class A:\n        open = open", ["open"]),
+    ],
+)
+def test_what_an_answer_names(answer: str, names: list[str]):
+    assert reached(answer, BANDIT) == names
+
+
+def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_made_of():
+    answer = "import torch.nn.functional as F, torch.nn as nn\nfrom torch.optim import Adam\nF.relu, nn.Linear"
+    assert reached(answer, ["import torch"]) == []
+    answer = "import torch.utils.cpp_extension\nimport torch.nn as nn\ng = nn\nnn.Linear = 1"
+    assert reached(answer, ["import torch"]) == [
+        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils.cpp_extension"),
+    ]
+
+
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
+def test_nobody_has_to_read_what_lessons_ask_for(lesson: Lesson):
+    cells = afresh._cells(lesson.name)
+    starts = [source for tags, source in cells if "exercise" in tags]
+    for answer in [*answers(lesson), *starts]:
+        assert reached(answer, [source for _, source in cells]) == [], answer
