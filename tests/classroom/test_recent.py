@@ -62,7 +62,7 @@ def test_a_students_page_has_the_results_of_the_newest_rounds(store, monkeypatch
     assert text.count("1 of 1, Elo") == 2 and text.count("in the round&#x27;s table") == 1
 
 
-def test_of_many_rounds_the_last_results_are_kept():
+def test_of_many_rounds_the_results_of_the_newest_are_kept():
     """A table of 300 students has megabytes, and everybody may look at each of many rounds."""
     recent, played, done = Recent(Changes()), [SimpleNamespace(id=k, state=FINISHED) for k in range(5)], []
 
@@ -71,7 +71,51 @@ def test_of_many_rounds_the_last_results_are_kept():
             await recent.of("progress", found, lambda number: number)
             await recent.of("table", found, done.append, 3)
         assert done == [0, 1, 2, 3, 4, 1, 0]
-        assert sorted(recent._kept) == [*(("progress", k) for k in range(5)), ("table", 0), ("table", 1), ("table", 4)]
+        assert sorted(recent._kept) == [*(("progress", k) for k in range(5)), *(("table", k) for k in (2, 3, 4))]
+
+    asyncio.run(go())
+
+
+def test_who_looks_at_every_round_again_and_again_keeps_nobody_from_handing_in():
+    """Of more rounds than are kept each look made another table: a student with ten requests a second, each of which
+    was broken off at once, kept the whole class from everything for minutes.
+    """
+    recent, asked, over = Recent(Changes()), [], threading.Event()
+    rounds_of = [SimpleNamespace(id=k, state=PLAYING if k == 0 else FINISHED) for k in range(5)]
+
+    def work_out(number: int) -> int:
+        asked.append(number)
+        assert over.wait(60)
+        return number
+
+    async def go() -> None:
+        looks = [asyncio.ensure_future(recent.of("table", found, work_out, 2)) for found in 40 * rounds_of]
+        await asyncio.sleep(0)
+        for look in looks[:100]:
+            look.cancel()
+        assert await recent.of("progress", rounds_of[0], lambda number: number) == 0
+        assert await asyncio.to_thread(int) == 0
+        over.set()
+        assert [await look for look in looks[100:]] == 20 * list(range(5))
+        assert asked == list(range(5)), "each is worked out once"
+
+    asyncio.run(go())
+
+
+def test_a_table_that_takes_longer_than_it_is_kept_is_worked_out_once_at_a_time():
+    now, asked, over = [0.0], [], threading.Event()
+    store = Changes()
+    recent, found = Recent(store, seconds=2.0, clock=lambda: now[0]), SimpleNamespace(id=1, state=PLAYING)
+
+    async def go() -> None:
+        looks = []
+        for _ in range(5):
+            looks.append(asyncio.ensure_future(recent.of("table", found, lambda _: asked.append(over.wait(60)))))
+            await asyncio.sleep(0)
+            store.number, now[0] = store.number + 1, now[0] + 3.0
+        over.set()
+        await asyncio.gather(*looks)
+        assert asked == [True]
 
     asyncio.run(go())
 

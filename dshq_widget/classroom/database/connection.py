@@ -13,9 +13,9 @@ from dshq_widget.classroom.database import migrations
 from dshq_widget.classroom.database.tables import metadata
 from dshq_widget.classroom.errors import LeagueError, Unavailable
 
-MOST_THREADS = 34
-"""That use a database at once: asyncio's, the event loop's and the referee's. Each has a connection of its own, or
-those that wait for another writer would leave none to the thread that answers everybody.
+MOST_THREADS = 36
+"""That use a database at once: asyncio's, two for tables, the event loop's and the referee's. Each has a connection of
+its own, or those that wait for another writer would leave none to the thread that answers everybody.
 """
 
 

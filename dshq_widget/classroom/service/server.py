@@ -140,6 +140,7 @@ async def _serve(url: str, port: int, address: str, instructors: str, public_url
             say(f"Instructor's token (shown only once): {token}", flush=True)
         await ended.wait_async()
         server.stop()
+        app.settings["recent"].close()
         await server.close_all_connections()
         await asyncio.to_thread(referee.stop)
         store.close_connections()
