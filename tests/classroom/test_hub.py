@@ -270,13 +270,12 @@ def test_what_the_hubs_client_keeps_of_strangers_fills_no_memory(
         for k in range(6):
             person, session = Person(service.port), f"jupyterhub-session-id={k}{'x' * 6_000}"
             assert person.ask("GET", PLACE, Authorization=f"token guess-{k}", Cookie=session)[0] == 401
-            assert person.ask("GET", f"{PLACE}?{k}{'x' * 12_000}")[0] == 302
+            assert person.ask("GET", f"{PLACE}?{k}{'x' * 12_000}")[0] == 414
             assert person.ask("GET", f"{PLACE}round/1?player={k}")[0] == 302
         client = HubOAuth.instance()
         assert 1 <= len(client.cache.values) <= 4 and all(len(key) < 200 for key in client.cache.values)
         came_from = [state["next_url"] for state in client._oauth_states.values.values()]
-        assert came_from[-1] == f"{PLACE}round/1?player=5" and len(came_from) <= 4
-        assert {PLACE} == {path for path in came_from if "player" not in path}
+        assert came_from[-1] == f"{PLACE}round/1?player=5" and 1 <= len(came_from) <= 4
 
 
 def test_strangers_who_come_back_from_a_login_have_turns(hub: None, store: Store, monkeypatch: pytest.MonkeyPatch):

@@ -49,7 +49,7 @@ def test_an_account_that_asks_for_pages_without_end_waits_and_the_others_do_not(
         ("POST", "/submit", "STRANGERS", 403),
         ("POST", "/teach/students", "STRANGERS", 403),
         ("HOW", "/login", "STRANGERS", 405),
-        ("POST", "/static/league.css", "FILES", 405),
+        ("POST", "/static/league.css", "FILES", 403),
         ("HOW", "/static/league.css", "FILES", 405),
     ],
 )

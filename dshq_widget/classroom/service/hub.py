@@ -51,7 +51,7 @@ class OfHub(HubOAuthenticated):
     def get_login_url(self) -> str:
         """Where one logs in; the hub's client keeps the address that was asked for."""
         if len(self.request.uri or "") > LONGEST_ADDRESS:
-            self.request.uri = self.settings["prefix"]
+            raise web.HTTPError(414, reason=f"An address of the league has {LONGEST_ADDRESS} letters at most")
         return str(super().get_login_url())
 
     def get_current_user(self) -> User | None:

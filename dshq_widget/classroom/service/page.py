@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tornado import web
+from tornado.httputil import HTTPServerRequest
 
 from dshq_widget.classroom import standings
 from dshq_widget.classroom.errors import LeagueError, Unavailable
@@ -110,16 +111,16 @@ class Turned(web.RequestHandler):
     _gone: asyncio.Event | None = None
     _has_come = _too_many = False
 
-    def initialize(self, **how: Any) -> None:
+    def __init__(self, application: web.Application, request: HTTPServerRequest, **how: Any) -> None:
         """What costs more to read than the answer to make is not read."""
-        super().initialize(**how)
-        said = self.request.headers
+        said = request.headers
         cookies = said.get("Cookie", "")
         if len(cookies) > LONGEST_COOKIES or cookies.count(";") > MOST_COOKIES:
             self._too_many = True
             del said["Cookie"]
         if len(said.get("If-None-Match", "")) > LONGEST_TAGS:
             del said["If-None-Match"]
+        super().__init__(application, request, **how)
 
     @property
     def address(self) -> str:
@@ -135,18 +136,21 @@ class Turned(web.RequestHandler):
         wait = limit.wait if limit.wait > TURN_SECONDS else limit.spend()
         if wait:
             return self._wait(limit, wait)
-        self._comes()
+        self.come()
         return None
 
-    def _comes(self) -> None:
+    def come(self) -> None:
+        """The turn has come, also for what is refused."""
         self._has_come = True
         if self.request.method not in web.RequestHandler.SUPPORTED_METHODS:
             raise web.HTTPError(405)
         if self._too_many:
             raise web.HTTPError(431, reason="Your browser has too many cookies: delete those of this site and log in")
+        if self.request.method not in READING:
+            self.check_xsrf_cookie()
 
     def check_xsrf_cookie(self) -> None:
-        """tornado asks before `prepare`, which has to ask again."""
+        """tornado asks before `prepare`, and `come` asks again."""
         if self._has_come:
             super().check_xsrf_cookie()
 
@@ -161,7 +165,7 @@ class Turned(web.RequestHandler):
         if seconds > TURN_SECONDS:
             reason = f"You have asked for too many pages: try again in {math.ceil(seconds)} s"
             raise TooOften(reason, seconds)
-        self._comes()
+        self.come()
 
     async def _leaves(self, seconds: float) -> bool:
         """Wait so long; at once true where whoever asks has gone."""
@@ -183,6 +187,7 @@ class Page(Turned):
     """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
 
     policy = STRICT
+    _foreign = False
 
     @property
     def store(self) -> Store:
@@ -233,25 +238,17 @@ class Page(Turned):
         return super().get_login_url()
 
     def prepare(self) -> Awaitable[None] | None:
-        """Let whoever asks for very many wait, and refuse what a browser sends for somebody else's page."""
+        """Let whoever asks for very many wait."""
         own = self.settings["public_url"]
-        foreign = not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host)
-        turn = self.turn(("host", self.address) if foreign else self.who(self.current_user))
-        if turn is not None:
-            return self._refuse_then(turn, foreign)
-        self._refuse(foreign)
-        return None
+        self._foreign = not self.by_token and is_foreign(self.request, host_of(own) if own else self.request.host)
+        return self.turn(("host", self.address) if self._foreign else self.who(self.current_user))
 
-    async def _refuse_then(self, turn: Awaitable[None], foreign: bool) -> None:
-        await turn
-        self._refuse(foreign)
-
-    def _refuse(self, foreign: bool) -> None:
-        if foreign:
+    def come(self) -> None:
+        """Refuse what a browser sends for somebody else's page."""
+        if self._foreign:
             reason = f"This was not sent from a page of the league: open {self.public_url()} and try again"
             raise web.HTTPError(403, reason=reason)
-        if self.request.method not in READING:
-            self.check_xsrf_cookie()
+        super().come()
 
     def who(self, user: User | None) -> Who:
         """Whose turn and whose answer it is."""
