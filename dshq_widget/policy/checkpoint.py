@@ -183,6 +183,8 @@ def encode(checkpoint: Checkpoint) -> bytes:
     for name, tensor in tensors.items():
         if tensor.dtype not in DTYPES.values():
             raise CheckpointError(f"tensor {name} has an unknown type, {tensor.dtype}")
+    if (nbytes := sum(tensor.nbytes for tensor in tensors.values())) > MOST_TENSOR_BYTES:
+        raise CheckpointError(f"a policy file holds {MAX_FILE_BYTES:,} bytes at most, and this one has {nbytes:,}")
     metadata = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,

@@ -150,6 +150,16 @@ def test_a_hostile_header_is_refused(content, change, sentence):
         checkpoint.decode(rebuilt(content, change))
 
 
+def test_nothing_is_saved_that_is_too_large_to_be_read(tmp_path, monkeypatch):
+    """The tensors alone were within the limit, and the file was not: it was written, and never read again."""
+    monkeypatch.setattr(checkpoint, "MAX_FILE_BYTES", 400_000)
+    monkeypatch.setattr(checkpoint, "MOST_TENSOR_BYTES", 400_000 - checkpoint.MAX_HEADER_BYTES - 8)
+    saved = dataclasses.replace(sample(), state={"train.ring": np.zeros(399_000 - sample().weights.nbytes, np.uint8)})
+    with pytest.raises(CheckpointError, match="a policy file holds 400,000 bytes at most, and this one has 399,000"):
+        checkpoint.save(tmp_path / "bot.dshq", saved)
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_single_byte_flip_of_the_data_is_refused(content):
     (size,) = struct.unpack_from("<Q", content)
     damaged = bytearray(content)
