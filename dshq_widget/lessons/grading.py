@@ -71,7 +71,7 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
             code = []
         elif cell.cell_type == "code" and cell.source.strip() not in theirs and len(cell.source) <= room:
             room -= len(cell.source)
-            if _is_python(cell.source):
+            if _has_code(cell.source, unreadable=False):
                 code.append(cell.source)
     return found
 
@@ -84,25 +84,22 @@ def _answers(nb: Any) -> dict[str, str]:
     for cell in nb.cells:
         mark = cell.metadata.get("nbgrader", {})
         if mark.get("solution"):
-            found[mark["grade_id"]] = cell.source if _has_code(cell.source) else file or cell.source
+            own = _has_code(cell.source)  # whoever runs it says what is wrong
+            found[mark["grade_id"]] = cell.source if own else file or cell.source
             file = ""
         elif "exercise" in cell.metadata.get("tags", []) and cell.source.startswith("%%"):
             file = cell.source
     return found
 
 
-def _has_code(source: str) -> bool:
-    try:
-        return len(source) > LONGEST_ANSWER or bool(ast.parse(source).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # whoever runs it says what is wrong
-        return True
-
-
-def _is_python(source: str) -> bool:
+def _has_code(source: str, unreadable: bool = True) -> bool:
+    """Whether it has a statement of Python; `unreadable` for what is too long, or no Python."""
+    if len(source) > LONGEST_ANSWER:
+        return unreadable
     try:
         return bool(ast.parse(source).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+        return unreadable
 
 
 def _number(key: str) -> int:
