@@ -371,7 +371,7 @@ class Run:
         """Write everything needed for an exact continuation; a failure is a warning, and training continues."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         counts["train.good"] = np.array(self.good, np.int64)
-        state = {**self.learner.state(), **counts}
+        state = _arrays({**self.learner.state(), **counts})
         for companion in self.companions:
             state |= self._finite(companion.state())
         state |= self._within(self._finite(self.source.state()), state)
@@ -402,9 +402,9 @@ class Run:
 
     def _finite(self, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What games, or a companion, go on with; nothing where a number of it is not finite, since no file holds that:
-        what was learned is saved all the same. An algorithm of a person's own may have other numbers than arrays.
+        what was learned is saved all the same.
         """
-        state = {name: np.asarray(row) for name, row in state.items()}
+        state = _arrays(state)
         broken = [name for name, row in state.items() if row.dtype.kind == "f" and not np.isfinite(row).all()]
         if not broken:
             return state
@@ -418,8 +418,7 @@ class Run:
         """What games go on with; nothing where a file has no room for it beside what was learned, as for a large
         replay.
         """
-        rows = map(np.asarray, (*played.values(), *learned.values()))
-        nbytes = sum(row.nbytes for row in rows) + 4 * self.spec.floats
+        nbytes = sum(row.nbytes for row in (*played.values(), *learned.values())) + 4 * self.spec.floats
         if nbytes <= checkpoint.MOST_TENSOR_BYTES:
             return played
         most = checkpoint.MOST_TENSOR_BYTES >> 20
@@ -472,3 +471,8 @@ class Run:
         self.updates = max(self.updates, int(state.get("train.updates", saved.metrics.get("updates", 0))))
         self.rate = float(state.get("train.rate", 1.0))
         self.good = int(state.get("train.good", 0))
+
+
+def _arrays(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The same as arrays: an algorithm of a person's own may have other numbers."""
+    return {name: np.asarray(row) for name, row in state.items()}
