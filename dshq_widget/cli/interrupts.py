@@ -26,6 +26,8 @@ FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
 """When the process is ended by force, and how often the signal is sent again until then."""
 HELD_SECONDS = 30.0
 """When a command is ended by force that has begun to end by itself, and waits for something that does not come."""
+ONCE_SECONDS = 1.0
+"""A signal that comes again so soon is the same: a terminal and `uv run` both send one."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -50,6 +52,8 @@ class Watch:
     def __init__(self) -> None:
         self.held = True  # while it is made: a signal that comes now is sent again (`_force`)
         self.told: int | None = None  # the signal that was raised last
+        self.held_at = 0.0  # of time.monotonic()
+        self.again = False
         self.closed = threading.Event()
         self.kept = ""
         self._main = threading.main_thread().ident or 0
@@ -81,6 +85,7 @@ class Watch:
         if not self.held:
             self.told = number
             raise Interrupted(number)
+        self.again = self.again or time.monotonic() - self.held_at >= ONCE_SECONDS
 
     def _unraised(self, lost: sys.UnraisableHookArgs) -> None:
         """A stop that came while C called Python, as LLVM does, is lost there, and sent again (`_force`)."""
@@ -137,11 +142,16 @@ def behind(error: BaseException) -> Interrupted | None:
 
 
 def hold() -> None:
-    """From now on the command ends by itself, soon: further signals are ignored, and nothing is forced for
-    `HELD_SECONDS`.
+    """From now on the command ends by itself, soon: further signals are heard by `again` alone, and nothing is forced
+    for `HELD_SECONDS`.
     """
     if _watch is not None:
-        _watch.held = True
+        _watch.held, _watch.held_at, _watch.again = True, time.monotonic(), False
+
+
+def again() -> bool:
+    """Whether a signal has come again since `hold`."""
+    return _watch is not None and _watch.again
 
 
 def keep(text: str) -> None:

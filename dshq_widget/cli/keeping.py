@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli import interrupts
 from dshq_widget.policy import checkpoint
@@ -14,8 +16,10 @@ from dshq_widget.policy import checkpoint
 if TYPE_CHECKING:
     from dshq_widget.training.trainer import Trainer
 
-STOP_SECONDS = 0.8
-"""How long an interrupted learner may take to finish its update and save."""
+STOP_SECONDS, MODEL_SECONDS = 0.8, 8.0
+"""How long an interrupted learner may take to finish its update and save; and one whose policy is in its files alone,
+which is less than the ten seconds that container runtimes leave a program.
+"""
 
 
 def save(trainer: Trainer, target: Path | None) -> tuple[Path | None, str]:
@@ -40,19 +44,43 @@ def save(trainer: Trainer, target: Path | None) -> tuple[Path | None, str]:
 
 def rescue(trainer: Trainer, target: Path | None, first: int) -> tuple[Path | None, str]:
     """End an interrupted run within about a second and keep what it has learned since agent step `first`, in `target`
-    or, if that is None or fails, in a temporary file. Returns where, and a sentence about it.
+    or, if that is None or fails, in a temporary file. Where only its learner can write the policy, it may take longer,
+    but not once the signal comes again. Returns where, and a sentence about it.
     """
     interrupts.hold()
     begun = bool(trainer.device)  # the learner reports it when training begins; before, there is nothing to save
-    trainer.stop(seconds=STOP_SECONDS if begun else 0.0)
-    trainer.join(STOP_SECONDS + 0.3)
+    patience = STOP_SECONDS if trainer.plays_alone else MODEL_SECONDS
+    trainer.stop(seconds=patience if begun else 0.0)
+    if not trainer.join(STOP_SECONDS + 0.3):
+        if begun and patience > STOP_SECONDS:
+            print(f"dshq: saving, for up to {patience:g} s; Ctrl-C again ends it at once", file=sys.stderr, flush=True)
+        _join(trainer, patience)
     if trainer.latest_policy().step <= first:
         return None, "nothing was learned yet, so no file was written"
     if target is not None and _version(target) == trainer.version:
-        return target, f"version {trainer.version} is kept in {target}"
+        return target, kept(target)
     where, problem = save(trainer, target)
-    kept = f"version {trainer.version} is kept in {where}" if where else ""
-    return where, "; ".join(filter(None, (problem, kept)))
+    return where, "; ".join(filter(None, (problem, kept(where) if where else "")))
+
+
+def _join(trainer: Trainer, patience: float) -> None:
+    """Wait for the end of the learner, which is forced after `patience`, or when the signal comes again."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until and not trainer.join(0.1):
+        if interrupts.again():
+            trainer.stop(seconds=0.0)
+            trainer.join(STOP_SECONDS)
+            return
+
+
+def kept(path: Path | None) -> str:
+    """What became of the policy, as a sentence."""
+    return "the policy is lost" if path is None else f"version {_version(path)} is kept in {path}"
+
+
+def latest(path: Path) -> dict[str, Any]:
+    """What a file of the latest policy has, for the verb's answer."""
+    return {"version": _version(path), "why": "the latest version"}
 
 
 def _version(path: Path) -> int:

@@ -59,9 +59,9 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
             if out is not None:
                 where, problem = keeping.save(trainer, out)
                 if problem:
-                    ended, status = f"{problem}; {_kept(trainer, where)}", 1
+                    ended, status = f"{problem}; {keeping.kept(where)}", 1
                 else:
-                    interrupts.keep(f"; {_kept(trainer, where)}")
+                    interrupts.keep(f"; {keeping.kept(where)}")
                     saved = _finish(trainer, out, plan.latest)
         except (Exception, KeyboardInterrupt) as error:
             target = out or (log_dir and log_dir / AUTOSAVE_NAME)
@@ -72,7 +72,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
                 ended, status = reason_of(error), 2 if isinstance(error, EnvironmentFailed) else 1
                 if trainer.latest_policy().step > first:
                     where, problem = keeping.save(trainer, target)
-                    ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))
+                    ended = "; ".join(filter(None, (ended, problem, keeping.kept(where))))
             else:
                 raise
         if problem := written.end(where is not None or trainer.latest_policy().step > first):
@@ -136,19 +136,18 @@ def _dashboard(trainer: Trainer) -> Progress:
     return Dashboard(f"{trainer.drill.spec.title} by {trainer.algorithm}", lambda: trainer.metrics)
 
 
-def _kept(trainer: Trainer, where: Path | None) -> str:
-    return f"version {trainer.version} is kept in {where}" if where else "the policy is lost"
-
-
 def _finish(trainer: Trainer, out: Path, latest: bool) -> dict[str, Any]:
     """Leave the better of champion and latest policy in the file, unless the latest was asked for."""
+    from dshq_widget.cli import keeping
     from dshq_widget.learning.opponents.competitions import COMPETITION
 
     best = None if latest or COMPETITION is None else COMPETITION.keep_best(out, trainer.drill)
-    return best or {"version": trainer.version, "why": "the latest version"}
+    return best or keeping.latest(out)
 
 
 def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) -> dict[str, Any]:
+    from dshq_widget.cli import keeping
+
     metrics = trainer.metrics
     return {
         "drill": trainer.drill.name,
@@ -165,7 +164,7 @@ def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) 
         "tuning": trainer.tuning,
         "metrics": metrics,
         "out": None if where is None else str(where),
-        "saved": saved or (None if where is None else {"version": trainer.version, "why": "the latest version"}),
+        "saved": saved or (None if where is None else keeping.latest(where)),
     }
 
 

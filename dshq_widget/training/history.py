@@ -48,6 +48,13 @@ class History:
             self._rows.append(self._last)
             self._skip = self._stride - 1
 
+    def cut(self, agent_steps: int) -> None:
+        """Forget what was measured after so many steps."""
+        with self._lock:
+            self.number += 1
+            self._rows = [row for row in self._rows if row.get("agent_steps", 0) <= agent_steps]
+            self._last, self._skip = (self._rows[-1] if self._rows else {}), 0
+
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:

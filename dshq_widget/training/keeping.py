@@ -22,8 +22,9 @@ class Keeping(Callbacks):
         """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
 
         While training, the learner writes it between two updates, with everything needed to continue exactly. While
-        training stops, this waits for its end, which leaves the same. Of a learner that was ended by force the file has
-        the newest weights, and the rest as it was saved last.
+        training stops, this waits for its end, which leaves the same. Of a learner that was ended by force, or does not
+        write it within 10 s, the file has the newest weights, and the rest as it was saved last; of a policy that is
+        more than its network it may be the version that was saved last, and a warning says so.
         """
         target = atomic.absolute(path)
         run, control = self._run, self._run.control
@@ -39,13 +40,16 @@ class Keeping(Callbacks):
 
             if learner is not None and run.files.by_learner(target, ask, wait):
                 return target
-        whole = run.state.whole(self.latest_policy())
-        own = f"train.{whole.algorithm}."
-        if whole.stands_in and whole.version and not any(name.startswith(own) for name in whole.state):
-            raise checkpoint.CheckpointError(
-                f"cannot save {str(target)!r}: of version {whole.version} there is no more than a stand-in, since "
-                f"{whole.algorithm}'s learner has written no file"
-            )
+            newest = self.latest_policy()
+            try:
+                whole = run.state.whole(newest)
+            except checkpoint.CheckpointError as error:
+                raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {error}") from None
+            if whole.version != newest.version:
+                run.status.warn(
+                    f"{target} has version {whole.version}: the learner did not write version {newest.version} within "
+                    f"{STOP_SECONDS:g} s"
+                )
         return checkpoint.save(target, whole)
 
     def autosave(self) -> None:

@@ -59,7 +59,7 @@ class LatestPolicy:
         self._slots: WeightSlots | None = None
         self._acting: WeightSlots | None = None
         self._began = policy.version
-        self.acting = 0
+        self._acting_floats = 0
         """Floats of what acts, where that is more than the policy (algorithm.py, `PlayedByProcess`). They have slots of
         their own behind the policy's.
         """
@@ -90,7 +90,7 @@ class LatestPolicy:
         """Where in the memory the slots of what acts are, in bytes; 0: there are none."""
         from dshq_widget.runtime.slots import WeightSlots  # numba comes with it; keep it out of the import
 
-        return WeightSlots.nbytes_for(self._policy.floats) if self.acting else 0
+        return WeightSlots.nbytes_for(self._policy.floats) if self._acting_floats else 0
 
     def block(self) -> SharedBlock:
         """The memory of this run; always the same until `replace`. Raises MemoryError."""
@@ -98,23 +98,23 @@ class LatestPolicy:
         from dshq_widget.runtime.slots import WeightSlots
 
         if self._block is None:
-            newest, behind = self._policy, WeightSlots.nbytes_for(self.acting) if self.acting else 0
+            newest, behind = self._policy, WeightSlots.nbytes_for(self._acting_floats) if self._acting_floats else 0
             self._block = SharedBlock.create(WeightSlots.nbytes_for(newest.floats) + behind)
             self._slots = WeightSlots.create(self._block, newest.floats)
             if behind:
-                self._acting = WeightSlots.create(self._block, self.acting, self.offset)
+                self._acting = WeightSlots.create(self._block, self._acting_floats, self.offset)
             if newest.version:
                 self._slots.publish(newest.version, newest.step, newest.weights)
         return self._block
 
     def share(self, floats: int) -> None:
         """Slots for what acts, of `floats` each, belong to the memory that is made next."""
-        self.acting = floats
+        self._acting_floats = floats
 
-    def acting_weights(self) -> np.ndarray | None:
-        """What acts as the learner published it last, f32 `[acting]`; None if none has yet."""
+    def acting(self) -> tuple[int, np.ndarray] | None:
+        """What acts as the learner published it last, f32 `[floats]`, and of which version; None if none has yet."""
         found = None if self._acting is None else self._acting.read(0)
-        return None if found is None else found[2]
+        return None if found is None else (found[1], found[2])
 
     @property
     def advanced(self) -> bool:

@@ -184,6 +184,11 @@ class Readings:
         return tuple(self._run.state.kept)
 
     @property
+    def plays_alone(self) -> bool:
+        """Whether the network in its file is the policy; else that stands for what only the learner's files have."""
+        return self._run.algorithm.plays_alone
+
+    @property
     def played_by_process(self) -> bool:
         """Whether a process of the kernel has to play what is shown, because a page cannot."""
         return self._run.algorithm.played is not None

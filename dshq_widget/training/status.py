@@ -125,6 +125,12 @@ class TrainingStatus:
         self.history.clear()
         self.replaced += 1
 
+    def go_back(self, agent_steps: int, metrics: Mapping[str, float | int]) -> None:
+        """The run is what it was after so many steps, with these metrics: what was measured later is dropped."""
+        self.metrics = clean({**metrics, "agent_steps": agent_steps})
+        self.history.cut(agent_steps)
+        self.replaced += 1
+
     def put_back(self, rows: Iterable[Mapping[str, float]]) -> None:
         """The curves of a policy that was just loaded, oldest first. Ignored once training continues."""
         if not self.going:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dshq_widget import algorithms
-from dshq_widget.contract import settings
 from dshq_widget.drill import own_reward
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
@@ -211,12 +210,12 @@ class Trainer(Keeping):
             for key, value in changed.items():
                 run.control.send({"type": "SET_HYPER", "key": key, "value": value})
             if run.control.processes is not None and waiting:
-                network = any(settings.FIELDS[key]["network"] for key in waiting if key in settings.FIELDS)
+                network = any(run.config.shapes(key) for key in waiting)
                 new = network and self.latest_policy().trained
                 more = f" and need a new network; version {self.version} will stay as a file" if new else ""
                 run.status.say(f"{', '.join(waiting)} will take effect at the next start{more}")
             elif run.control.processes is None and not self.latest_policy().trained and run.files.resume is None:
-                run.latest.replace(run.config.untrained(self.latest_policy()))
+                run.state.draw_anew()
 
     def pay_for(self, line: str) -> None:
         """Also pay for one line of the rules language (docs/reference/rules.md), once per decision and from the next

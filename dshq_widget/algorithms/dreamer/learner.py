@@ -72,13 +72,13 @@ class DreamerLearner(Learner):
 
 
 def take_over(dreamer: Dreamer, state: Mapping[str, np.ndarray]) -> bool:
-    """Take over the weights in a file: all of them, or, of a file that a page saved, what plays and dreams. False if it
-    has none. Raises ValueError for weights of another size.
+    """Take over the weights in a file: all of them; what plays and dreams, of a file that a page saved; or both, where
+    that is newer. False if it has none. Raises ValueError for weights of another size.
     """
     found = from_arrays(WEIGHTS, state)
     if found:
         dreamer.restore(found)
-    elif ACTING in state:
+    if ACTING in state:
         dreamer.act_with(torch.from_numpy(state[ACTING].copy()))
     return bool(found) or ACTING in state
 

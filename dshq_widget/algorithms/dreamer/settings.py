@@ -30,7 +30,7 @@ class DreamerSettings(Section):
         "learning_starts": "prefill, which counts the frames of all games",
     }
 
-    size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
+    size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES), network=True)
     """Widths and layers (algorithms/dreamer/model/sizes.py): pico, spots and nano for a processor, others for a GPU."""
     games: int = setting(16, "int", "Games", RESTART, "dreamer", unit="games", lo=8, hi=4096, multiple=8)
     """Games played at once; a multiple of 8, so that every row of the ring is aligned."""

@@ -100,7 +100,7 @@ EVERY_RUN: Mapping[str, Fits] = {
     fingerprint.NAME: fingerprint.fits,
 }
 """What runs of any algorithm save under these names."""
-MOMENTS = re.compile(r"(.*\.)?adam(_.*)?")
+MOMENTS = re.compile(r"(.*\.)?adam(_.*)?|train\.\w+\.agent\.\w+\.(m|v|steps)")
 """Names of what an optimiser has, in any algorithm."""
 COUNTS = ("seconds", "updates")
 """The metrics that a continuation continues from."""

@@ -173,6 +173,24 @@ class RunConfig:
         own = {} if self.section is None else self.section.to_json()
         return self.values.to_json() | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
+    def shape(self) -> dict[str, Any]:
+        """The settings, the algorithm's own under their dotted keys, of which another value needs another network."""
+        return {key: value for key, value in self.to_json().items() if self.shapes(key)}
+
+    def shapes(self, key: str) -> bool:
+        """Whether another value of this setting needs another network."""
+        section, _, own = key.rpartition(".")
+        if not section:
+            return bool(settings.FIELDS[key]["network"])
+        assert self.algorithm.settings is not None, key
+        return bool(sections.fields(self.algorithm.settings)[own]["network"])
+
+    def shaped(self, shape: Mapping[str, Any]) -> tuple[TrainConfig, Section | None]:
+        """The settings of now, for what was learned by a network of this `shape`."""
+        shared, own = self.split(shape)
+        section = None if self.section is None else self.algorithm.read(self.section.to_json(), own)
+        return self.values.replace(shared), section
+
     def effect(self, key: str) -> str:
         """When a change of this setting takes effect."""
         return self.algorithm.effect(key)
@@ -207,10 +225,34 @@ class RunConfig:
         if self.algorithm.own is not None:
             check_layers(saved, name, self.drill.spec, self.algorithm.own)
             return {}
-        own = self.algorithm.of_layers(saved.layers)
+        own = {**self.own_shape_of(saved, name), **self.algorithm.of_layers(saved.layers)}
         section = self.algorithm.read(self.section.to_json() if self.section else {}, own)
         shape = shape_of(saved, name, self.algorithm.shaped(self.drill.spec, section))
         return shape | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
+
+    def own_shape_of(self, saved: Checkpoint, name: str) -> dict[str, Any]:
+        """The algorithm's own settings of `shape`, by key, as a file of that algorithm called `name` has them. Raises
+        CheckpointError for one that this release does not know.
+        """
+        kind, algorithm = self.algorithm.settings, self.algorithm.name
+        if kind is None or saved.algorithm != algorithm:
+            return {}
+        keys = [key for key in sections.fields(kind) if self.shapes(f"{algorithm}.{key}")]
+        try:
+            found = sections.read(kind, algorithm, {k: v for k, v in saved.algorithm_settings.items() if k in keys})
+        except setting.ConfigError as error:
+            raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
+        return {key: getattr(found, key) for key in keys}
+
+    def check_own_shape(self, saved: Checkpoint, name: str) -> None:
+        """Raises CheckpointError for a file called `name` that has learned with others of these than the run has."""
+        for key, value in self.own_shape_of(saved, name).items():
+            now = getattr(self.section, key)
+            if now != value:
+                raise CheckpointError(
+                    f"{name!r} was trained with {self.algorithm.name}.{key} {value!r}, and here it is {now!r}: leave "
+                    "that out, or begin a new run"
+                )
 
     def untrained(self, before: PolicyVersion | None = None) -> Untrained:
         """Version 0 with this seed, not drawn yet, unless `before`, whose place it takes, has the same weights."""

@@ -150,7 +150,7 @@ class RunFiles:
         """What the file to continue from has beside that policy. Where the policy is newer, since its learner was ended
         by force, it is what the next learner continues with: all but the optimiser's moments, and `updates`.
         """
-        saved = self._file_of(newest)
+        saved = self.held(newest)
         if saved is None:
             return {}
         if saved.version == newest.version:
@@ -160,8 +160,10 @@ class RunFiles:
             state["train.updates"] = np.array(max(updates, int(state["train.updates"])), np.int64)
         return state
 
-    def _file_of(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
-        """The file to continue from if it can be read and holds that policy's network, of this version or before."""
+    def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
+        """What the file to continue from holds, if it can be read and is of that policy's network, of this version or
+        before.
+        """
         path = self.to_resume()
         try:
             saved = checkpoint.load(path) if path else None
@@ -179,24 +181,25 @@ class RunFiles:
         self,
         name: str,
         newest: PolicyVersion,
-        published: Callable[[], checkpoint.Checkpoint],
+        published: Callable[[], checkpoint.Checkpoint | None],
         check_room: Callable[[], None],
     ) -> Path | None:
         """Keep the newest policy, which is being replaced, in a file of that name: its autosave, or what `published`
-        makes of it where that is older. None if nothing was learned, or nothing since a file was loaded. Raises OSError
-        or CheckpointError, and what `check_room` raises, which is called before anything is kept.
+        makes of it where that is older. None if nothing was learned, or nothing since a file was loaded, or nothing of
+        it is left. Raises OSError or CheckpointError, and what `check_room` raises, which is called before anything is
+        kept.
         """
         autosave = self.autosave()
         kept = autosave.with_name(name)
-        saved = self._file_of(newest)
+        saved = self.held(newest)
         if saved is not None and saved.version == newest.version:
             if self.resume != str(autosave):
                 return None
             check_room()
             paths.replace(autosave, kept)
-        elif newest.trained:
+        elif newest.trained and (made := published()) is not None:
             check_room()
-            checkpoint.save(kept, published())
+            checkpoint.save(kept, made)
         else:
             return None
         return kept

@@ -94,8 +94,7 @@ class RunParts:
 
     def newest(self) -> checkpoint.Checkpoint:
         """The newest policy without the optimiser's state; under the lock."""
-        newest = self.latest.newest()
-        return self.state.checkpoint(newest, self.state.handed_over(newest))
+        return self.state.to_play(self.latest.newest())
 
     def stop(self, seconds: float | None = None) -> None:
         """Stop training; see `Trainer.stop`."""
@@ -152,6 +151,7 @@ class RunParts:
             if processes is not self.control.processes:
                 self.control.abandoned.gone(processes)
                 return
+            self.state.take_back()
             self.control.over(end)
             if self.status.status == "stopped":
                 self.state.take_arriving()

@@ -67,8 +67,7 @@ class RunStart:
         here = self.brought is None and isinstance(self._config.drill, CompiledDrill)
         if here and not self._latest.newest().trained:  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
-        newest, network = self._latest.newest(), self._config.network()
-        if not newest.fits(network):
+        if not self._state.fits:
             self._state.begin_anew()
         self._config.begin()
         if self._gentle:  # somebody may watch

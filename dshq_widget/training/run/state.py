@@ -46,6 +46,7 @@ class RunState:
         self._spec = drill.spec
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
+        self._shape = config.shape()  # of the network that learned the newest policy
         self._rung = "", 0  # the policy of the ladder that was loaded last, and its version
         self._arriving: tuple[Checkpoint, str] | None = None
         self.kept: list[Path] = []
@@ -67,7 +68,17 @@ class RunState:
         self._rung = "", 0
         self._status.forget()
         self._scenes.forget()
+        self.draw_anew()
+
+    def draw_anew(self) -> None:
+        """The policy is an untrained one of the settings of now."""
+        self._shape = self._config.shape()
         self._latest.replace(self._config.untrained(self._latest.newest()))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the settings of now go on with the newest policy."""
+        return self._shape == self._config.shape() and self._latest.newest().fits(self._config.network())
 
     def begin_anew(self) -> None:
         """Go back to version 0 for a network that does not fit what was learned; that stays as a file. Raises OSError
@@ -115,11 +126,13 @@ class RunState:
         spec = self._spec
         network = self._config.network()
         compatibility.check_layers(saved, path.name, spec, network)
+        self._config.check_own_shape(saved, path.name)
         self.check(saved, path.name)
         compatibility.check_weights(saved, path.name, network)
         if said := compatibility.other_rules(saved, path.name, spec):
             log.warning("%s", said)
-        self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
+        self._shape = self._config.shape()
+        self._latest.replace(_policy_of(saved))
         own = {key: value for key, value in saved.metrics.items() if not of_machine(key)}
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
         if (updates := checkpoint.updates_of(saved)) is not None:
@@ -173,29 +186,16 @@ class RunState:
         newest = self._latest.newest()
         _, values, section = self._config.running()
 
-        def published() -> Checkpoint:
+        def published() -> Checkpoint | None:
             own = {} if section is None else section.to_json()
-            made = self.whole(newest)
+            try:
+                made = self.whole(newest)
+            except CheckpointError as error:
+                self._status.warn(f"nothing is kept: {error}")
+                return None
             return dataclasses.replace(made, config=values.to_json(), algorithm_settings=own)
 
         return self._files.set_aside(name, newest, published, self._check_kept)
-
-    def handed_over(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
-        """What a file needs besides the policy to play as `newest` does: nothing, unless the policy is more than that.
-        Then, before its learner has published anything, what the file to continue from has of it.
-        """
-        algorithm = self._config.algorithm
-        if algorithm.plays_alone:
-            return {}
-        prefix, weights = f"train.{algorithm.name}.", self._latest.acting_weights()
-        if weights is not None:
-            return {f"{prefix}acting": weights}
-        kept = (f"{prefix}acting", f"{prefix}agent.")
-        return {name: row for name, row in self.rest_of(newest).items() if name.startswith(kept)}
-
-    def rest_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
-        """All that a run continues with beside that policy."""
-        return self._files.rest_of(newest, self.updates)
 
     def job(self, budget: Budget | None) -> dict[str, Any]:
         """What a learner that continues from here needs to know: the run so far, and what it may use up."""
@@ -215,25 +215,98 @@ class RunState:
         metrics, version = self._status.metrics, self._latest.newest().version
         return int(metrics.get("updates", 0) + max(version - metrics.get("version", version), 0))
 
+    def to_play(self, newest: PolicyVersion) -> Checkpoint:
+        """That policy as a file that plays. Where it is more than its network, with what acts; before the learner has
+        published any, that is the policy of the run's file.
+        """
+        algorithm = self._config.algorithm
+        if algorithm.plays_alone:
+            return self.checkpoint(newest, {})
+        if (acting := self._latest.acting()) is not None:
+            return self.checkpoint(newest, {self._acting_name: acting[1]})
+        saved = self._files.held(newest)
+        if saved is None:
+            return self.checkpoint(newest, {})
+        kept = (self._acting_name, f"train.{algorithm.name}.agent.")
+        return self._of(saved, {name: row for name, row in saved.state.items() if name.startswith(kept)})
+
     def whole(self, newest: PolicyVersion) -> Checkpoint:
-        """The run as it would continue without its learner: that policy, and the rest as its last file has it."""
-        return self.checkpoint(newest, self.rest_of(newest) or self.handed_over(newest))
+        """The run as it would continue without its learner: that policy, and the rest as the run's file has it. Where
+        the policy is more than its network, what acts is known of that version, or the run is as that file has it, also
+        its version. Raises CheckpointError if there is neither.
+        """
+        if self._config.algorithm.plays_alone:
+            return self.checkpoint(newest, self._files.rest_of(newest, self.updates))
+        return self._left(newest, self._files.held(newest))
+
+    def _left(self, newest: PolicyVersion, saved: Checkpoint | None) -> Checkpoint:
+        """`whole`, where the policy is more than its network, and `saved` is the run's file."""
+        acting = self._latest.acting()
+        if acting is not None and acting[0] == newest.version and (saved is None or saved.version != acting[0]):
+            return self.checkpoint(newest, {**self._files.rest_of(newest, self.updates), self._acting_name: acting[1]})
+        if saved is not None:
+            return self._of(saved, saved.state)
+        if newest.trained:
+            raise CheckpointError(
+                f"of version {newest.version} there is no more than a stand-in, since "
+                f"{self._config.algorithm.name}'s learner has written no file"
+            )
+        return self.checkpoint(newest, {})
+
+    def take_back(self) -> None:
+        """The learner has ended, maybe by force. Where the policy is more than its network, the run is what is left of
+        it, so that its version is one that is there; a sentence says so.
+        """
+        newest = self._latest.newest()
+        if self._config.algorithm.plays_alone or not newest.trained:
+            return
+        saved = self._files.held(newest)
+        if saved is not None and saved.version == newest.version:
+            return
+        try:
+            left = self._left(newest, saved)
+        except CheckpointError as error:
+            self.draw_anew()
+            self._status.forget()
+            self._status.warn(f"training is back at its beginning: {error}")
+            return
+        if left.version == newest.version:
+            try:
+                self._files.continue_from(checkpoint.save(self._files.autosave(), left))
+            except (OSError, CheckpointError) as error:
+                self._status.warn(f"version {left.version} is in this process alone: {error}")
+            return
+        self._latest.replace(_policy_of(left))
+        self._status.go_back(left.step, left.metrics)
+        self._status.warn(
+            f"training is back at version {left.version}: its learner ended before it had saved version "
+            f"{newest.version}"
+        )
+
+    @property
+    def _acting_name(self) -> str:
+        """The name in files of what acts."""
+        return f"train.{self._config.algorithm.name}.acting"
+
+    def _of(self, saved: Checkpoint, state: dict[str, np.ndarray]) -> Checkpoint:
+        """The policy of the run's file, with this of its state, and the settings of now."""
+        return dataclasses.replace(self.checkpoint(_policy_of(saved), state), metrics=saved.metrics)
 
     def share_acting(self) -> None:
         """The run's memory is to hold what acts, where that is more than the policy."""
         played = self._config.algorithm.played
         if played is not None:
-            self._latest.share(played.floats(self._spec, self._config.section))
+            self._latest.share(played.floats(self._spec, self._config.shaped(self._shape)[1]))
 
     def shown(self) -> Shown:
         """What a process that plays for the page starts from. Raises RuntimeError for what is missing, MemoryError."""
-        algorithm, section = self._config.algorithm, self._config.section
+        algorithm, (values, section) = self._config.algorithm, self._config.shaped(self._shape)
         assert algorithm.played is not None
         algorithm.played.needs()
         self.share_acting()
         block = self._latest.block()
         job = {
-            "seed": self._config.values.seed,
+            "seed": values.seed,
             "settings": {} if section is None else section.to_json(),
             "resume": self._files.to_resume(),
             "offset": self._latest.offset,
@@ -242,7 +315,10 @@ class RunState:
         return Shown(algorithm.played.role, block, job)
 
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
-        """The policy and what else a file should have, `state`, as a Checkpoint."""
+        """The policy and what else a file should have, `state`, as a Checkpoint; its settings are those of now, but
+        where they need another network at the next start.
+        """
+        values, section = self._config.shaped(self._shape)
         return Checkpoint(
             self._spec.name,
             self._spec.rules_hash,
@@ -251,13 +327,18 @@ class RunState:
             newest.weights,
             newest.version,
             newest.step,
-            self._config.values.seed,
-            self._config.values.to_json(),
+            values.seed,
+            values.to_json(),
             self._status.metrics,
             self._scenes.put_into(state),
             self._spec.environment_json,
             self._config.algorithm.name,
-            {} if self._config.section is None else self._config.section.to_json(),
+            {} if section is None else section.to_json(),
             not self._config.algorithm.plays_alone,
             self._config.network().own,
         )
+
+
+def _policy_of(saved: Checkpoint) -> PolicyVersion:
+    """The policy in a file."""
+    return PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights)

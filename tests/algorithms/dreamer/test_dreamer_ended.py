@@ -1,0 +1,192 @@
+"""Dreamer's policy is in its learner's files alone: after a learner that was ended by force, a version says what is
+there, in the trainer and in each file.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from dshq_widget.algorithms.dreamer.learner import ACTING, WEIGHTS
+from dshq_widget.algorithms.dreamer.saved import dreamer_of
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.training import keeping
+from dshq_widget.training.trainer import Trainer
+from tests.harness.games.dreamers import SMALL
+from tests.harness.processes.faults import PATIENCE, Started, until
+
+HOW = {"algorithm": "dreamer", "deterministic": True, "evaluate_seconds": 3600, "dreamer": SMALL}
+MODEL = f"{WEIGHTS}model.weights"
+STEPS = f"{WEIGHTS}model.steps"
+
+
+@pytest.fixture
+def ended(tmp_path, learners_in_threads):
+    """A trainer as a learner leaves it that ended after version 3, while its last file is of version 2. `gentle`: with
+    a memory of what acts, as beside a page.
+    """
+    open_trainers = []
+
+    def ended(gentle: bool) -> tuple[Trainer, list[str]]:
+        trainer = Trainer("bandit", log_dir=tmp_path / "log", gentle=gentle, **HOW)
+        open_trainers.append(trainer)
+        warnings: list[str] = []
+        trainer.on_warning(warnings.append)
+        kept = tmp_path / "log" / "autosave.dshq"
+        assert trainer.train_for(updates=2, progress=False)
+        shutil.copy(kept, tmp_path / "second.dshq")
+        assert trainer.train_for(updates=1, progress=False)
+        shutil.copy(kept, tmp_path / "third.dshq")
+        shutil.copy(tmp_path / "second.dshq", kept)
+        assert trainer.version == 3
+        return trainer, warnings
+
+    yield ended
+    for trainer in open_trainers:
+        trainer.close()
+
+
+def test_it_is_back_at_the_version_that_was_saved(ended, tmp_path):
+    trainer, warnings = ended(gentle=False)
+    second = checkpoint.load(tmp_path / "second.dshq")
+    trainer._run.state.take_back()
+    assert (trainer.version, trainer.latest_policy().step) == (2, second.step)
+    assert {key: trainer.metrics[key] for key in ("version", "updates", "agent_steps")} == {
+        "version": 2,
+        "updates": 2,
+        "agent_steps": second.step,
+    }
+    assert max(row["agent_steps"] for row in trainer._run.status.history.rows()) <= second.step
+    assert warnings[-1] == ("training is back at version 2: its learner ended before it had saved version 3")
+    saved = checkpoint.load(trainer.save(tmp_path / "kept.dshq"))
+    assert (saved.version, saved.step, int(saved.state[STEPS])) == (2, second.step, 2)
+    assert trainer.train_for(updates=1, progress=False)
+    assert trainer.version == 3 and trainer.metrics["updates"] == 3
+
+
+def test_what_acts_is_kept_where_it_is_known(ended, tmp_path):
+    """A page plays by it, so it was published: the newest version stays, and the rest is as the file has it."""
+    trainer, _ = ended(gentle=True)
+    second, third = (checkpoint.load(tmp_path / name) for name in ("second.dshq", "third.dshq"))
+    trainer._run.state.take_back()
+    assert trainer.version == 3
+    saved = checkpoint.load(trainer.save(tmp_path / "kept.dshq"))
+    assert (saved.version, saved.step) == (3, third.step)
+    acts = np.concatenate([third.state[f"{WEIGHTS}{part}.weights"] for part in ("model", "actor")])
+    assert np.array_equal(saved.state[ACTING], acts)
+    critic = f"{WEIGHTS}critic.weights"
+    assert np.array_equal(saved.state[critic], second.state[critic])
+    assert not saved.state[f"{WEIGHTS}model.m"].any() and int(saved.state[STEPS]) == 0, "fresh moments"
+    assert np.array_equal(dreamer_of(saved, trainer.drill.spec.n_actions).acting(), acts)
+    with Trainer(tmp_path / "kept.dshq") as again:
+        assert again.train_for(updates=1, progress=False)
+        on = checkpoint.load(again.save(tmp_path / "on.dshq"))
+    assert on.version == 4 and ACTING not in on.state
+    was, now, then = (each.state[MODEL] for each in (third, on, second))
+    assert np.abs(now - was).max() < np.abs(now - then).max(), "it went on from version 3"
+    assert trainer.train_for(updates=1, progress=False) and trainer.version == 4
+
+
+def test_a_learner_that_saved_nothing_leaves_the_beginning(ended, tmp_path):
+    trainer, warnings = ended(gentle=False)
+    (tmp_path / "log" / "autosave.dshq").unlink()
+    trainer._run.state.take_back()
+    assert (trainer.version, trainer.metrics) == (0, {})
+    assert warnings[-1].startswith("training is back at its beginning: of version 3 there is no more than a stand-in")
+
+
+@pytest.mark.parametrize("gentle", [False, True])
+def test_a_disk_that_is_full_leaves_the_version_that_was_saved(ended, tmp_path, monkeypatch, gentle):
+    """What acts stays in memory until the next start, and can be saved elsewhere."""
+    trainer, warnings = ended(gentle=gentle)
+
+    def full(*_: object) -> None:
+        raise CheckpointError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint, "save", full)
+        trainer._run.state.take_back()
+    assert trainer.version == (3 if gentle else 2)
+    assert ("version 3 is in this process alone: no space left on device" in warnings) == gentle
+    assert checkpoint.load(trainer.save(tmp_path / "kept.dshq")).version == trainer.version
+    second = checkpoint.load(tmp_path / "second.dshq")
+    assert trainer.train_for(updates=1, progress=False)
+    assert trainer.metrics["agent_steps"] - second.step <= 2 * 8
+    assert ("version 3 was not saved: continuing from version 2" in warnings) == gentle
+
+
+def test_a_save_that_the_learner_does_not_write_in_time_says_what_it_has(ended, tmp_path, monkeypatch):
+    trainer, warnings = ended(gentle=False)
+    monkeypatch.setattr(keeping, "STOP_SECONDS", 0.0)
+    trainer.start()
+    until(lambda: trainer.version > 3)
+    saved = checkpoint.load(trainer.save(tmp_path / "live.dshq"))
+    trainer.stop()
+    assert trainer.join(PATIENCE)
+    assert saved.version == int(saved.state[STEPS]), warnings
+
+
+class TestSize:
+    """Another size is another network, though the stand-in's is the same."""
+
+    def test_a_run_with_another_size_begins_anew_and_keeps_what_was_learned(self, tmp_path, learners_in_threads):
+        with Trainer("bandit", log_dir=tmp_path / "log", **HOW) as trainer:
+            assert trainer.train_for(updates=2, progress=False)
+            trainer.set_hyper(dreamer={"size": "spots"})
+            saved = checkpoint.load(trainer.save(tmp_path / "waiting.dshq"))
+            assert (saved.version, saved.algorithm_settings["size"]) == (2, "pico")
+            assert trainer.algorithm_settings["size"] == "spots"
+            assert trainer.train_for(updates=1, progress=False)
+            assert trainer.version == 1
+            assert checkpoint.load(trainer.kept[0]).algorithm_settings["size"] == "pico"
+            grown = checkpoint.load(trainer.save(tmp_path / "grown.dshq"))
+        with Trainer(tmp_path / "waiting.dshq") as again:
+            assert again.algorithm_settings["size"] == "pico"
+            assert again.train_for(updates=1, progress=False)
+            again.load(tmp_path / "grown.dshq")
+            assert again.algorithm_settings["size"] == "spots" and again.version == 1
+            assert again.train_for(updates=1, progress=False)
+            after = checkpoint.load(again.save(tmp_path / "after.dshq"))
+        assert after.version == 2 and len(after.state[MODEL]) == len(grown.state[MODEL])
+
+    def test_a_file_of_another_size_is_refused_where_it_is_opened(self, tmp_path, learners_in_threads):
+        with Trainer("bandit", **HOW) as trainer:
+            assert trainer.train_for(updates=1, progress=False)
+            path = trainer.save(tmp_path / "bot.dshq")
+        with pytest.raises(CheckpointError, match=r"trained with dreamer.size 'pico', and here it is 'nano'"):
+            Trainer(path, dreamer={"size": "nano"})
+
+
+ARGUMENTS = ["bandit", "--algorithm", "dreamer", "--seconds", "600", "--autosave-seconds", "3600", "--json"]
+ARGUMENTS += [part for key, value in SMALL.items() for part in (f"--dreamer-{key}", str(value))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+def test_ctrl_c_waits_for_what_only_the_learner_can_save(tmp_path, again):
+    """Its learner stands still when Ctrl-C comes. It goes on after two seconds, or Ctrl-C comes again."""
+    out = tmp_path / "bot.dshq"
+    with Started("-m", "dshq_widget.cli", "train", *ARGUMENTS, "--out", str(out), stderr=subprocess.PIPE) as started:
+        until(out.exists, "the first file")
+        first = checkpoint.load(out).version
+        time.sleep(2.0)
+        learner = max(psutil.Process(started.process.pid).children(recursive=True), key=lambda each: each.num_threads())
+        learner.suspend()
+        os.kill(started.process.pid, signal.SIGINT)
+        time.sleep(2.0)
+        os.kill(started.process.pid, signal.SIGINT) if again else learner.resume()
+        said_json, said = started.process.communicate(timeout=PATIENCE)
+    assert started.process.returncode == 130
+    assert "saving, for up to 8 s; Ctrl-C again ends it at once" in said
+    saved = checkpoint.load(out)
+    assert saved.version == int(saved.state[STEPS]) == json.loads(said_json)["saved"]["version"]
+    assert f"stopped by Ctrl-C; version {saved.version} is kept in {out}" in said
+    assert (saved.version == first) == again
+    assert ("its learner ended before it had saved version" in said) == again
