@@ -57,7 +57,7 @@ def rescue(trainer: Trainer, target: Path | None, first: int) -> tuple[Path | No
         _join(trainer, patience)
     if trainer.latest_policy().step <= first:
         return None, "nothing was learned yet, so no file was written"
-    if target is not None and _version(target) == trainer.version:
+    if target is not None and trainer.holds(target):
         return target, kept(target)
     where, problem = save(trainer, target)
     return where, "; ".join(filter(None, (problem, kept(where) if where else "")))

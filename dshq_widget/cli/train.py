@@ -149,13 +149,15 @@ def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) 
     from dshq_widget.cli import keeping
 
     metrics = trainer.metrics
+    steps = max(metrics.get("agent_steps", 0), trainer.latest_policy().step)  # the last report may not have come
+    seconds = metrics.get("seconds", 0.0)
     return {
         "drill": trainer.drill.name,
         "algorithm": trainer.algorithm,
         "seed": trainer.config.seed,
-        "seconds": metrics.get("seconds", 0.0),
-        "agent_steps": metrics.get("agent_steps", 0),
-        "agent_steps_per_second": metrics.get("agent_steps", 0) / max(metrics.get("seconds", 0.0), 1e-9),
+        "seconds": seconds,
+        "agent_steps": steps,
+        "agent_steps_per_second": steps / seconds if seconds else 0.0,
         "updates": metrics.get("updates", 0),
         **trainer.summary,
         "version": trainer.version,

@@ -96,7 +96,8 @@ class Companion:
 class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
     orders: `hyper`, `resume`, `autosave`, `updates`, `seconds`, `paused`, `asked`, `gentle`, `until_solved`, `limits`
-    (limits.py), `log_dir`, `track`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment
+    (limits.py), `log_dir`, `track`, `algorithm`, `algorithm_settings`, `spare` (a file for where the autosave cannot be
+    written, or None). `drill` is a CompiledDrill, or an Environment
     that has its `spec`.
     """
 
@@ -131,8 +132,8 @@ class Run:
         self.skips, self.reverts = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
         self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
-        self._in_files = 0  # agent steps of what files have already: an autosave without anything new takes no place
         self.agent_steps, self.updates = 0, int(job.get("updates", 0))
+        self._in_files = self._counts  # what files have already: an autosave without anything new takes no place
         self.seconds = float(job.get("seconds", 0.0))
         self.rate, self.entropy_bonus = 1.0, 0.0
         self.good = 0  # updates since the last revert, or since the learning rate was last raised again
@@ -191,7 +192,7 @@ class Run:
             if self.spent - self.tally.began >= REPORT_SECONDS:
                 self.report()
             if now - saved >= save_after and job.get("autosave"):
-                self.save(job["autosave"])
+                self.autosave()
                 saved, save_after = time.monotonic(), self.config.autosave_seconds
         if self.tally.learned:
             self.report()
@@ -199,7 +200,7 @@ class Run:
         autosave = str(job.get("autosave") or "")
         late = self._asked_for.get(autosave, self.version) != self.version  # an update came between SAVE and the end
         if autosave and (late or not channel.closed) and self._new:
-            self.save(autosave)
+            self.autosave()
         if self.logs:
             self.logs.close()
         self.tracking.close()
@@ -208,7 +209,11 @@ class Run:
     @property
     def _new(self) -> bool:
         """Whether the run has something that no file has: before that, the autosave's place may hold another run."""
-        return self.agent_steps != self._in_files
+        return self._counts != self._in_files
+
+    @property
+    def _counts(self) -> tuple[int, int]:
+        return self.agent_steps, self.updates
 
     @property
     def _used_up(self) -> bool:
@@ -240,9 +245,10 @@ class Run:
             elif command["type"] == "NEXT_UPDATE":
                 self.pace.next_update()
             elif command["type"] == "SAVE":
-                if command["path"] == self.job.get("autosave") and not self._new:
+                own = command["path"] == self.job.get("autosave")
+                if own and not self._new:
                     continue
-                self.save(command["path"])
+                self.autosave() if own else self.save(command["path"])
                 self._asked_for = {command["path"]: self.version}
             elif command["type"] == "UNTIL_SOLVED":
                 self.until_solved = True
@@ -367,8 +373,15 @@ class Run:
             self.warn(problem)
         self.tracking.write(self.metrics)
 
-    def save(self, path: str) -> None:
-        """Write everything needed for an exact continuation; a failure is a warning, and training continues."""
+    def autosave(self) -> None:
+        """Write the run's own file; where that fails, and nothing else would have what was learned, the spare one."""
+        if not self.save(self.job["autosave"]) and self.job.get("spare"):
+            self.save(self.job["spare"])
+
+    def save(self, path: str) -> bool:
+        """Write everything needed for an exact continuation; whether it is written. A failure is a warning, and
+        training continues.
+        """
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         counts["train.good"] = np.array(self.good, np.int64)
         state = _arrays({**self.learner.state(), **counts})
@@ -397,8 +410,9 @@ class Run:
             checkpoint.save(path, saved)
         except checkpoint.CheckpointError as error:
             self.warn(str(error))
-            return
+            return False
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
+        return True
 
     def _finite(self, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What games, or a companion, go on with; nothing where a number of it is not finite, since no file holds that:
@@ -449,8 +463,6 @@ class Run:
             rest = "" if saved is None else f"; the rest is from the file of version {saved.version}"
             self.warn(f"continuing from version {published[0]} with a fresh optimiser{rest}")
         version, self.agent_steps, weights = published
-        if saved is not None and saved.version == version:
-            self._in_files = self.agent_steps
         self.learner.load(weights)
         if saved is None:
             return
@@ -463,6 +475,8 @@ class Run:
                 raise checkpoint.CheckpointError(f"its run cannot be continued: {reason_of(error)}") from error
             self.learner.load(weights)
             self.warn(f"continuing from the weights of version {version} alone: {reason_of(error)}")
+        if saved.version == version:
+            self._in_files = self._counts
 
     def _restore(self, saved: checkpoint.Checkpoint, state: Mapping[str, np.ndarray]) -> None:
         """All that a file holds beside the weights. The kernel's own counts may be ahead of it."""

@@ -190,28 +190,33 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             if not (FILE.match(answer) or _is_plain(answer, shell)):
                 found.append(f"{READ}: IPython runs something else than what stands there")
                 continue
-            with guarded():
+            with guarded():  # also while an error of the answer's own says itself
                 ran = shell.run_cell(answer)
-            if not ran.success:
                 error = ran.error_in_exec or ran.error_before_exec
-                found.append(f"the answer ended with {said(error)}")
+                lack = "" if ran.success else f"the answer ended with {said(error)}"
+            if lack:
+                found.append(lack)
             elif why := _unread_file(source, beside, lesson_sources(name)):
                 found.append(why)
         elif "check" in tags:
             if len(found) == len(answers) - len(left):  # the answer itself has failed
                 continue
-            shell.run_cell(ast.unparse(ast.Module(ast.parse(source).body[:-1], [])))
+            with guarded():
+                shell.run_cell(ast.unparse(ast.Module(ast.parse(source).body[:-1], [])))
             call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
-            try:
-                with guarded():  # the check calls what the answer has made
+            verdict, lack = None, "the check gave no verdict"
+            with guarded():  # the check calls what the answer has made
+                try:
                     verdict = eval(compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check}))
-            except Exception as error:  # of a name that the answer does not have, for example
-                found.append(f"the check ended with {said(error)}")
-            else:
-                found.append("" if type(verdict) is Verdict and verdict.done else repr(verdict))
+                except Exception as error:  # of a name that the answer does not have, for example
+                    lack = f"the check ended with {said(error)}"
+            if type(verdict) is Verdict:
+                lack = "" if verdict.done else repr(verdict)
+            found.append(lack)
         else:
             before = dict(shell.user_ns)
-            shell.run_cell(source)
+            with guarded():  # the lesson may call what the answer has made
+                shell.run_cell(source)
             now = shell.user_ns.items()
             given |= {key: value for key, value in now if key not in theirs and before.get(key, now) is not value}
     return found + ["its check was not reached"] * (len(answers) - len(found))

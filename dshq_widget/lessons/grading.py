@@ -14,9 +14,12 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat.v4 import new_output
 from traitlets import Bool
 
-from dshq_widget.lessons.afresh import LONGEST_ANSWER, SECONDS, lesson_sources, missing
+from dshq_widget.lessons.afresh import LONGEST_ANSWER, READ, SECONDS, lesson_sources, missing
+from dshq_widget.lessons.reach import reached
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
+MOST_STATEMENTS = 300
+"""Of a cell beside the answers (assumed): each is read by itself."""
 
 
 class Afresh(Preprocessor):
@@ -36,14 +39,21 @@ class Afresh(Preprocessor):
         for name in sorted({re.sub(r"-\d+$", "", key) for key in checked}):
             ordered = sorted((key for key in checked if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
             lacks = dict(zip(ordered, _lacks(name, nb, ordered, answers), strict=True))
-            lacks |= {key: GONE for key in ordered if key not in answers}
+            lacks |= {key: f"{GONE}: {lack}" for key, lack in lacks.items() if lack and key not in answers}
             for cell, mark in cells:
                 lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
+                if lack and _passed(cell) and not lack.startswith(READ):
+                    lack = f"{READ}: its check is done in the notebook, and not here: {lack}"
                 if lack:  # alone: nbgrader takes the points from a number that stands before an error
                     text = f"checked again in a process of its own: {lack}"
                     cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
         nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
+
+
+def _passed(check: Any) -> bool:
+    """Whether a check is done in the student's notebook, as that was run for its grade: it has an error, else."""
+    return check.execution_count is not None and not check.outputs
 
 
 def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> list[str]:
@@ -71,9 +81,33 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
             code = []
         elif cell.cell_type == "code" and cell.source.strip() not in theirs and len(cell.source) <= room:
             room -= len(cell.source)
-            if _has_code(cell.source, unreadable=False):
-                code.append(cell.source)
+            code += [cell.source] if mark.get("solution") else _definitions(cell.source, given)
     return found
+
+
+def _definitions(source: str, given: list[str]) -> list[str]:
+    """What other code may use of a cell: imports, functions, classes and values, but those that somebody has to read,
+    or that fail. What else the cell does, a plot, say, is nothing that an answer needs.
+    """
+    found = list[str]()
+    for node in _statements(source)[:MOST_STATEMENTS]:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            ignored = ast.ExceptHandler(ast.Name("Exception"), None, [ast.Pass()])
+            node = ast.Try([node], [ignored], [], [])
+        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+            continue
+        text = ast.unparse(node)
+        if not reached(text, given):
+            found.append(text)
+    return found
+
+
+def _statements(source: str) -> list[ast.stmt]:
+    """Those of a cell; none of one that is no Python."""
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _answers(nb: Any) -> dict[str, str]:

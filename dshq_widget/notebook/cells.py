@@ -26,15 +26,15 @@ def running_cell() -> tuple[str, str] | None:
     return (cell, request["header"]["msg_id"]) if cell else None
 
 
-def supersede(widget: Closes) -> None:
-    """Close the widgets created by an earlier execution of the same cell."""
+def supersede(widget: Closes) -> bool:
+    """Close the widgets created by an earlier execution of the same cell; whether there were any."""
     running = running_cell()
     if running is None:
-        return
+        return False
     cell, execution = running
     earlier, widgets = _made.get(cell, (execution, []))
-    if earlier != execution:
-        for old in widgets:
-            old.close()
-        widgets = []
-    _made[cell] = (execution, [*widgets, widget])
+    superseded = widgets if earlier != execution else []
+    for old in superseded:
+        old.close()
+    _made[cell] = (execution, [widget] if superseded else [*widgets, widget])
+    return bool(superseded)

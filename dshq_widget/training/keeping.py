@@ -52,6 +52,14 @@ class Keeping(Callbacks):
                 )
         return checkpoint.save(target, whole)
 
+    def holds(self, path: str | os.PathLike[str]) -> bool:
+        """Whether that file is this run's own and has its newest policy."""
+        with self._run.lock:
+            newest, saved = self.latest_policy(), None
+            if os.path.realpath(self._run.files.to_resume() or "") == os.path.realpath(path):
+                saved = self._run.files.held(newest)
+            return saved is not None and saved.version == newest.version
+
     def autosave(self) -> None:
         """Ask a training learner to write the autosave soon. Returns at once."""
         with self._run.lock:

@@ -149,7 +149,9 @@ class DrillWidget(Exported):
         trainer.on_warning(functools.partial(outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
-        cells.supersede(self)
+        if cells.supersede(self):
+            quota.look_back()  # the run that has ended by this is the one to resume
+            outbox.notify()
 
     def close(self) -> None:
         """End training and remove the widget from the page; closing twice is fine. The policy can still be saved."""

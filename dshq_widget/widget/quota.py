@@ -91,12 +91,18 @@ class Quota:
         self._short = ""
         self._sent = {"state": "", "text": ""}
         self._earlier: saved_runs.Earlier | None = None
-        if rules.runs is not None:
-            drill = trainer.drill
-            try:
-                self._earlier = saved_runs.earlier(rules.runs, drill.name, drill.spec.rules_hash, trainer.algorithm)
-            except OSError as error:
-                log.warning("earlier runs in %s cannot be read: %s", rules.runs, error)
+        self.look_back()
+
+    def look_back(self) -> None:
+        """Find the run that can be resumed."""
+        runs, trainer = self._rules.runs, self._trainer
+        if runs is None:
+            return
+        spec = trainer.drill.spec
+        try:
+            self._earlier = saved_runs.earlier(runs, trainer.drill.name, spec.rules_hash, trainer.algorithm)
+        except OSError as error:
+            log.warning("earlier runs in %s cannot be read: %s", runs, error)
 
     def trait(self) -> dict[str, Any]:
         """The trait `seat` of the page: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at,

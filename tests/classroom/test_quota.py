@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom.store import Store
+from dshq_widget.notebook import cells
 from dshq_widget.runtime import shortage
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget, page_files, quota
@@ -167,3 +168,20 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
         ]
         match._inbox.take_message({"type": "SUBMIT_POLICY"}, [])
         assert match._quota.trait()["sent"]["state"] in ("sending", "failed")
+
+
+def test_a_cell_that_runs_again_offers_the_run_that_it_has_ended(monkeypatch, tmp_path: Path, learners_in_threads):
+    (tmp_path / "widget.js").write_text("")
+    monkeypatch.setattr(page_files, "STATIC", tmp_path)
+    monkeypatch.setenv("DSHQ_RUNS_DIR", str(tmp_path / "runs"))
+    cell = ["cell", "run-1"]
+    monkeypatch.setattr(cells, "running_cell", lambda: tuple(cell))
+    with drill_widget.DrillWidget("bandit") as first:
+        assert first._trainer.train_for(updates=2, progress=False)
+        cell[1] = "run-2"
+        with drill_widget.DrillWidget("bandit") as second:
+            assert first._closed
+            second._refresh()
+            assert second.seat["earlier"]["version"] == first._trainer.version == 2
+            second._inbox.take_message({"type": "RESUME_RUN"}, [])
+            assert second._trainer.version >= 2

@@ -396,8 +396,8 @@ def test_a_number_that_the_students_kernel_displayed_gives_no_points(own: list[A
 
 
 @pytest.mark.parametrize("taken", ["marks", "cells"])
-def test_answers_whose_marks_or_cells_are_gone_are_failed_ones(monkeypatch: pytest.MonkeyPatch, taken: str):
-    """nbgrader restores neither, and without them nothing would be checked afresh."""
+def test_answers_whose_marks_or_cells_are_gone_are_checked_all_the_same(monkeypatch: pytest.MonkeyPatch, taken: str):
+    """nbgrader restores neither, and without them nothing would be checked afresh. They may stand in other cells."""
     made = assignments.assignment(Material.of(LESSON))
     for cell in [cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("solution")]:
         if taken == "marks":
@@ -405,12 +405,19 @@ def test_answers_whose_marks_or_cells_are_gone_are_failed_ones(monkeypatch: pyte
         else:
             made.cells.remove(cell)
     asked: list[list[str]] = []
-    monkeypatch.setattr(
-        "dshq_widget.lessons.grading.missing", lambda name, sources: asked.append(sources) or [""] * len(sources)
-    )
+
+    def missing(name: str, sources: list[str], seconds: float = 0.0) -> list[str]:
+        asked.append(sources)
+        return ["" if source else "Not yet" for source in sources]
+
+    monkeypatch.setattr("dshq_widget.lessons.grading.missing", missing)
     graded, _ = Afresh()(made, {})
     checks = [cell for cell in graded.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-    assert len(checks) == 4 and asked == [[""] * 4]
+    assert len(checks) == 4 and asked[0] == [""] * 4
+    if taken == "marks":
+        assert len(asked) == 2 and all(asked[1]) and not any(cell.outputs for cell in checks)
+        return
+    assert len(asked) == 1
     for cell in checks:
         assert "the cell of its answer is gone" in cell.outputs[0].evalue
 

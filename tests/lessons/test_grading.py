@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_output
 
 from dshq_widget.lessons import LESSONS, afresh
 from dshq_widget.lessons.grading import Afresh
@@ -29,6 +29,15 @@ def of(made: Any, name: str) -> int:
     return next(k for k, cell in enumerate(made.cells) if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
 
 
+def lacks(made: Any) -> dict[str, str]:
+    """What each check lacks, by its mark."""
+    graded, _ = Afresh()(copy.deepcopy(made), {})
+    marks = [(cell, cell.metadata.get("nbgrader", {})) for cell in graded.cells]
+    return {
+        mark["grade_id"]: cell.outputs[0].evalue if cell.outputs else "" for cell, mark in marks if mark.get("grade")
+    }
+
+
 def test_a_helper_and_an_import_in_other_cells_than_the_answers_cost_no_points():
     """The check was done in the student's notebook, and 0 points were given: `NameError: name 'moved' ...`."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))
@@ -47,6 +56,48 @@ def test_a_helper_and_an_import_in_other_cells_than_the_answers_cost_no_points()
     checks = [cell for cell in graded.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert [bool(cell.outputs) for cell in checks] == [False, True, False, False], checks
     assert "Not yet" in checks[1].outputs[0].evalue, "a wrong one is none"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "import pandas as pd\nframe = pd.DataFrame()",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])",
+        "assert False",
+    ],
+)
+def test_a_cell_that_plots_or_fails_takes_no_points_from_a_helper(beside: str):
+    """All cells were run in one piece: with one that imports more, the helper was not there."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    made.cells.insert(of(made, "bandit-1"), new_code_cell(beside))
+    made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER))
+    assert lacks(made)["bandit-1-check"] == ""
+
+
+def test_an_answer_in_another_cell_than_the_exercises_counts():
+    """The exercise's cell was deleted, or merged with another one, which takes its mark."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    right = answers(LESSONS["bandit"])
+    made.cells[of(made, "bandit-1")] = new_code_cell(right[0])
+    made.cells[of(made, "bandit-2")] = new_code_cell(f"import math\n\n{right[1]}")
+    made.cells[of(made, "bandit-3")] = new_code_cell("def regret(chosen, chances):\n    return 0")
+    found = lacks(made)
+    assert [found[f"bandit-{k}-check"] for k in (1, 2, 4)] == ["", "", ""]
+    assert found["bandit-3-check"].startswith("checked again in a process of its own: the cell of its answer is gone")
+
+
+@pytest.mark.parametrize("line", ["t = %timeit -o 1 + 1", "files = !ls", ">>> x = 1"])
+@pytest.mark.parametrize("done", [False, True])
+def test_what_is_done_in_the_notebook_and_not_here_is_read_by_somebody(line: str, done: bool):
+    """IPython takes such lines. It was a SyntaxError and 0 points, and nobody was told."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = f"{answers(LESSONS['bandit'])[0]}\n{line}"
+    check = made.cells[of(made, "bandit-1-check")]
+    check.execution_count = 3
+    check.outputs = [] if done else [new_output("error", ename="AssertionError", evalue="Not yet", traceback=[])]
+    said = lacks(made)["bandit-1-check"].removeprefix("checked again in a process of its own: ")
+    assert said and said.startswith(f"{afresh.READ}: its check is done in the notebook, and not here: ") == done
 
 
 def test_what_needs_an_answer_that_was_not_run_is_left_to_somebody_too():

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from dshq_widget.training.saved_runs import Run
 
 AUTOSAVE_NAME, LOADED_NAME, REPLACED = "autosave.dshq", "loaded.dshq", "replaced"
-ARRIVED_NAME = "arrived.dshq"
+ARRIVED_NAME, SPARE_NAME = "arrived.dshq", "spare.dshq"
+MOST_LEFT_BYTES = 32 << 20
+"""Of what a closed trainer keeps in memory of its file (assumed): a cell that runs again closes one each time."""
 
 
 class RunFiles:
@@ -44,6 +46,8 @@ class RunFiles:
             self.log_dir.mkdir(parents=True, exist_ok=True)
         self._name, self._keep_in, self._warn = name, keep_in, warn
         self._folder: Run | Scratch | None = None
+        self._beside: Scratch | None = None  # the folder of the spare file
+        self._left: checkpoint.Checkpoint | None = None  # what a temporary folder had when it went
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
@@ -85,12 +89,31 @@ class RunFiles:
                 self._folder = Scratch()
         return self._folder.path / AUTOSAVE_NAME
 
+    def spare(self) -> str | None:
+        """A file for what a learner cannot write into its autosave, in a temporary folder; None if the autosave is in
+        one, or none can be made.
+        """
+        from dshq_widget.runtime.scratch import Scratch
+
+        self.autosave()
+        if isinstance(self._folder, Scratch):
+            return None
+        if self._beside is None:
+            try:
+                self._beside = Scratch()
+            except OSError:
+                return None
+        return str(self._beside.path / SPARE_NAME)
+
     def written(self, path: str) -> None:
-        """The learner has written a file: an awaited one, or its autosave."""
+        """The learner has written a file: an awaited one, its autosave, or the spare one."""
         if path in self._awaited:
             self._awaited[path] = True
-        elif path == str(self.autosave()):
+        elif path == str(self.autosave()) or self._is_spare(path):
             self.resume = path
+
+    def _is_spare(self, path: str | None) -> bool:
+        return self._beside is not None and path == str(self._beside.path / SPARE_NAME)
 
     def by_learner(
         self, target: Path, ask: Callable[[str], None], wait: Callable[[Callable[[], bool]], object]
@@ -166,7 +189,7 @@ class RunFiles:
         """
         path = self.to_resume()
         try:
-            saved = checkpoint.load(path) if path else None
+            saved = checkpoint.load(path) if path else self._left
         except checkpoint.CheckpointError:
             return None
         return saved if saved and (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
@@ -192,7 +215,7 @@ class RunFiles:
         autosave = self.autosave()
         kept = autosave.with_name(name)
         saved = self.held(newest)
-        if saved is not None and saved.version == newest.version:
+        if saved is not None and saved.version == newest.version and not self._is_spare(self.resume):
             if self.resume != str(autosave):
                 return None
             check_room()
@@ -220,9 +243,19 @@ class RunFiles:
         except OSError:  # it continues from there as well
             return arrived
 
-    def close(self) -> None:
-        """Release the folder: a kept one stays for a later kernel, a temporary one is removed."""
+    def close(self, newest: PolicyVersion, needed: bool) -> None:
+        """Release the folder: a kept one stays for a later kernel, a temporary one is removed. What its file has beside
+        the newest policy can still be saved, where that is little, or `needed` to play.
+        """
+        from dshq_widget.training.saved_runs import Run
+
         if self._claim is not None:
             self._claim.close()
-        if self._folder is not None:
-            self._folder.close()
+        folders = [folder for folder in (self._folder, self._beside) if folder is not None]
+        going = [os.path.realpath(folder.path) for folder in folders if not isinstance(folder, Run)]
+        if self.resume and os.path.realpath(os.path.dirname(self.resume)) in going:
+            saved = self.held(newest)
+            if saved and (needed or sum(row.nbytes for row in saved.state.values()) <= MOST_LEFT_BYTES):
+                self._left = saved
+        for folder in folders:
+            folder.close()

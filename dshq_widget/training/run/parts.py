@@ -109,12 +109,12 @@ class RunParts:
             if self._closed:
                 return
             self.control.abandon()
-            self.latest.newest()
+            newest = self.latest.newest()
             self.latest.release()
             if self.status.status in RUNNING:
                 self.status.set("stopped", "closed")
             self._closed = True
-            self.files.close()
+            self.files.close(newest, not self.algorithm.plays_alone)
         self.notify()
 
     def _undrawn(self, why: str) -> None:

@@ -203,6 +203,7 @@ class RunState:
             "limits": budget.limits(self._status.metrics) if budget else {},
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
+            "spare": None if self._config.algorithm.plays_alone else self._files.spare(),
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "updates": self.updates,
             "seconds": self._status.metrics.get("seconds", 0.0),
@@ -319,6 +320,10 @@ class RunState:
         where they need another network at the next start.
         """
         values, section = self._config.shaped(self._shape)
+        metrics = dict(self._status.metrics)
+        if newest.trained:  # of a learner that was ended by force they are older
+            updates = {"updates": self.updates} if "updates" in metrics else {}
+            metrics |= {"agent_steps": newest.step, "version": newest.version, **updates}
         return Checkpoint(
             self._spec.name,
             self._spec.rules_hash,
@@ -329,7 +334,7 @@ class RunState:
             newest.step,
             values.seed,
             values.to_json(),
-            self._status.metrics,
+            metrics,
             self._scenes.put_into(state),
             self._spec.environment_json,
             self._config.algorithm.name,

@@ -133,6 +133,53 @@ def test_a_save_that_the_learner_does_not_write_in_time_says_what_it_has(ended, 
     assert saved.version == int(saved.state[STEPS]), warnings
 
 
+def test_updates_without_a_new_step_are_saved(tmp_path, learners_in_threads):
+    """Several updates are made of what is in the ring: no agent step is new."""
+    how = {**HOW, "dreamer": {**SMALL, "ratio": 64}}
+    with Trainer("bandit", **how) as trainer:
+        assert trainer.train_for(updates=5, progress=False)
+        path = trainer.save(tmp_path / "bot.dshq")
+    for version in (6, 7, 8):
+        before = checkpoint.load(path)
+        with Trainer(path) as again:
+            assert again.train_for(updates=1, progress=False)
+            saved = checkpoint.load(again.save(path))
+        assert saved.version == int(saved.state[STEPS]) == version
+        assert not np.array_equal(saved.state[MODEL], before.state[MODEL])
+
+
+def test_what_a_closed_trainer_has_learned_can_be_saved(tmp_path, learners_in_threads):
+    """Its temporary folder is gone by then."""
+    with Trainer("bandit", **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        before = checkpoint.load(trainer.save(tmp_path / "before.dshq"))
+    saved = checkpoint.load(trainer.save(tmp_path / "bot.dshq"))
+    assert saved.version == 2 and saved.state.keys() == before.state.keys()
+    assert np.array_equal(saved.state[MODEL], before.state[MODEL])
+
+
+def test_what_does_not_fit_into_its_place_goes_to_a_temporary_one(tmp_path, monkeypatch, learners_in_threads):
+    """The last save fails, as on a full disk. Nothing else has what was learned."""
+    kept, real = tmp_path / "log" / "autosave.dshq", checkpoint.save
+
+    def full(path, saved):
+        if str(path) == str(kept):
+            raise CheckpointError(f"cannot save {str(path)!r}: No space left on device")
+        return real(path, saved)
+
+    with Trainer("bandit", log_dir=tmp_path / "log", **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        monkeypatch.setattr(checkpoint, "save", full)
+        assert trainer.train_for(updates=2, progress=False)
+        assert trainer.version == 4 and checkpoint.load(kept).version == 2
+        monkeypatch.setattr(checkpoint, "save", real)
+        saved = checkpoint.load(trainer.save(tmp_path / "bot.dshq"))
+        assert saved.version == int(saved.state[STEPS]) == 4
+        trainer.set_hyper(dreamer={"size": "spots"})
+        assert trainer.train_for(updates=1, progress=False)
+        assert checkpoint.load(trainer.kept[0]).version == 4 and checkpoint.load(kept).version == 1
+
+
 class TestSize:
     """Another size is another network, though the stand-in's is the same."""
 
