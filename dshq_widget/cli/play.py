@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import webbrowser
 from typing import Any
 
+from dshq_widget.cli import keeping
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.system.ending import EndSignal
@@ -27,7 +29,7 @@ def play(
 ) -> dict[str, str]:
     """Serve a widget of `drill`, in which the policy file `policy` plays if one is given, until Ctrl-C or SIGTERM.
     Train trains by `algorithm` (default: the drill's), in the page with `engine="page"`; `network` is a network of
-    one's own.
+    one's own. What was trained when it ends is kept in a temporary file, and stderr says where.
 
     As soon as it answers, its address is the last line of stdout; with `as_json` that is {url, drill}, which is what is
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
@@ -35,10 +37,14 @@ def play(
     how: dict[str, Any] = {"algorithm": algorithm, "engine": engine, "network": network}
     with EndSignal() as ended, DrillWidget(drill, policy=policy, **how) as widget:
         server = serve(widget, port)
+        first = widget._trainer.latest_policy().step
         said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
         print(json.dumps(said) if as_json else server.url, flush=True)
         if browser:
             webbrowser.open(server.url)
         ended.wait()
         server.close()
+        where, kept = keeping.rescue(widget._trainer, None, first)
+        if where is not None:
+            print(f"dshq: {kept}", file=sys.stderr)
     return said

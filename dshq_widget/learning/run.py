@@ -382,13 +382,23 @@ class Run:
         """Write everything needed for an exact continuation; whether it is written. A failure is a warning, and
         training continues.
         """
+        try:
+            checkpoint.save(path, self._saved())
+        except (checkpoint.CheckpointError, MemoryError) as error:
+            self.warn(f"not saved: {reason_of(error)}" if isinstance(error, MemoryError) else str(error))
+            return False
+        self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
+        return True
+
+    def _saved(self) -> checkpoint.Checkpoint:
+        """The run as it is now."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         counts["train.good"] = np.array(self.good, np.int64)
         state = _arrays({**self.learner.state(), **counts})
         for companion in self.companions:
             state |= self._finite(companion.state())
         state |= self._within(self._finite(self.source.state()), state)
-        saved = checkpoint.Checkpoint(
+        return checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,
             layers=self.spec.layers,
@@ -406,13 +416,6 @@ class Run:
             stands_in=bool(self.job.get("stands_in")),
             network=self.spec.own,
         )
-        try:
-            checkpoint.save(path, saved)
-        except checkpoint.CheckpointError as error:
-            self.warn(str(error))
-            return False
-        self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
-        return True
 
     def _finite(self, state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What games, or a companion, go on with; nothing where a number of it is not finite, since no file holds that:

@@ -57,15 +57,16 @@ def _passed(check: Any) -> bool:
 
 
 def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> list[str]:
-    """What the answers lack by themselves, "" also for one that is done with what the student has put beside it."""
+    """What the answers lack, with what the student has put beside them where they lack anything alone. Never some of
+    the one and some of the other: an answer could do one thing here and another there.
+    """
     alone, began = [answers.get(key, "") for key in ordered], time.monotonic()
     lacks = missing(name, alone)
     beside = _beside(nb, lesson_sources(name))
     whole = [one if one.startswith("%%") else beside.get(key, one) for key, one in zip(ordered, alone, strict=True)]
     if not any(lacks) or whole == alone:
         return lacks
-    again = missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
-    return [lack if other else "" for lack, other in zip(lacks, again, strict=True)]
+    return missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
 
 
 def _beside(nb: Any, given: list[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ def words_of(error: BaseException) -> str | None:
 
 def reason_of(error: BaseException) -> str:
     """Its words, or the name of its class where it has none."""
-    return words_of(error) or type(error).__name__
+    return words_of(error) or _class_of(error)
 
 
 def said(error: BaseException) -> str:
@@ -26,4 +26,9 @@ def said(error: BaseException) -> str:
     words = words_of(error)
     if words is None:
         words = "it does not say why"
-    return ": ".join(filter(None, (type(error).__name__, words)))
+    return ": ".join(filter(None, (_class_of(error), words)))
+
+
+def _class_of(error: BaseException) -> str:
+    """The name of its class, whatever that class's own class says it is."""
+    return str(type.__dict__["__name__"].__get__(type(error)))

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import json
 import logging
+import os
 import re
 import shutil
 import time
@@ -28,6 +29,8 @@ from dshq_widget.system.finalize import finalize
 from dshq_widget.system.pids import boot
 
 AUTOSAVE, OWNER, LOCK = "autosave.dshq", "owner", "owner.lock"
+COPIES = {"loaded.dshq", "arrived.dshq"}
+"""Of files that were loaded: nobody's run is lost with them."""
 """A folder is a run once it has its file `OWNER`, which comes after the lock; so an unlocked run has no owner."""
 KEPT = 5
 """Finished runs kept per drill."""
@@ -42,12 +45,14 @@ class Run:
     ends; the autosave stays. Raises OSError if the folder cannot be written.
     """
 
-    def __init__(self, root: Path, name: str) -> None:
+    def __init__(self, root: Path, name: str, resumed: str | None = None) -> None:
+        """The file `resumed` stays, which the run continues from."""
         place = folder_of(root, name)
         place.mkdir(parents=True, exist_ok=True)
-        left = _left(place)
-        empty = [run for run in left if not _has(run, AUTOSAVE) and (_here(run) or _age(run) > DAY)]
-        for earlier in empty + [run for run in left if _has(run, AUTOSAVE)][KEPT:]:
+        source = os.path.realpath(os.path.dirname(resumed)) if resumed else None
+        left = [run for run in _left(place) if os.path.realpath(run) != source]
+        empty = [run for run in left if not _kept(run) and (_here(run) or _age(run) > DAY)]
+        for earlier in empty + [run for run in left if _kept(run)][KEPT:]:
             shutil.rmtree(earlier, ignore_errors=True)
         self.path, lock = owned_folder(place, "", LOCK)
         me = psutil.Process()
@@ -60,7 +65,7 @@ class Run:
         self._end = finalize(self, _leave, self.path, lock)
 
     def close(self) -> None:
-        """Release the run for a later kernel; without an autosave its folder is removed. Twice is fine."""
+        """Release the run for a later kernel; a folder in which nothing is kept is removed. Twice is fine."""
         self._end()
 
 
@@ -124,11 +129,18 @@ def _has(run: Path, name: str) -> bool:
         return False
 
 
+def _kept(run: Path) -> list[Path]:
+    """The files of what was learned there: its autosave, and what a loaded file or a new network has replaced."""
+    return [path for path in run.glob("*.dshq") if path.name not in COPIES and _has(run, path.name)]
+
+
 def _saved_at(run: Path) -> float:
-    try:
-        return (run / AUTOSAVE).stat().st_mtime
-    except OSError:
-        return 0.0
+    """When something was kept there last; 0 if nothing was."""
+    times = [0.0]
+    for path in _kept(run):
+        with contextlib.suppress(OSError):
+            times.append(path.stat().st_mtime)
+    return max(times)
 
 
 def _owned(run: Path) -> bool:
@@ -193,7 +205,7 @@ def _age(run: Path) -> float:
 
 
 def _leave(path: Path, lock: locks.Lock | None) -> None:
-    if (path / AUTOSAVE).exists() and lock is not None:
-        lock.close()
-    elif not (path / AUTOSAVE).exists():
+    if not _kept(path):
         remove(path, lock)
+    elif lock is not None:
+        lock.close()

@@ -74,7 +74,7 @@ class SweepRun:
     def is_one(self) -> bool:
         """Whether everything is of the type that a sweep writes: it comes from a file."""
         names = [*self.settings, *self.metrics, *self.curve]
-        plain = all(isinstance(value, (bool, int, float, str, list)) for value in self.settings.values())
+        plain = all(_is_plain(value) for value in self.settings.values())
         texts = [self.error, *(value for value in self.settings.values() if isinstance(value, str))]
         numbers = [self.setting, self.seed, *self.metrics.values(), *itertools.chain(*self.curve.values())]
         numbers += [] if self.value is None else [self.value]
@@ -87,6 +87,13 @@ class SweepRun:
             and all(isinstance(one, float) or (isinstance(one, int) and abs(one) <= MOST_WHOLE) for one in numbers)
             and len({*map(len, self.curve.values())}) <= 1
         )
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a setting's value, as a file has it: shares and weights are numbers by name."""
+    if isinstance(value, dict):
+        return all(re.fullmatch(NAME, name) and isinstance(one, (int, float)) for name, one in value.items())
+    return isinstance(value, (bool, int, float, str, list))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -273,3 +273,16 @@ def test_companions_hear_that_a_run_rests(weights, monkeypatch, paused, rests):
     run = a_run({"paused": paused}, weights, TimedGames(Clock()), heard)
     run.train({})
     assert heard.rests == rests
+
+
+def test_a_file_for_which_there_is_no_memory_ends_no_run(tmp_path, weights):
+    source = LaneGames()
+    run = a_run({"spare": str(tmp_path / "spare.dshq"), "autosave": str(tmp_path / "bot.dshq")}, weights, source)
+
+    def no_room():
+        raise MemoryError
+
+    run.learner.state = no_room
+    run.autosave()
+    assert [said["text"] for said in run.channel.said if said["type"] == "WARNING"] == ["not saved: MemoryError"] * 2
+    source.block.close()

@@ -140,3 +140,45 @@ def test_a_cell_that_was_copied_or_is_marked_otherwise_ends_nobodys_grading(mark
     for step in (one, CheckCellMetadata):
         made, _ = step()(made, {})
     assert of(made, "shaping-1") and of(made, "shaping-1-check")
+
+
+TWICE = """
+class Oops(Exception):
+    def __str__(self):
+        made = type(check("bandit"))
+        made.done = True
+        return "oops"
+"""
+
+
+def test_an_error_of_an_answers_own_says_itself_and_changes_nothing():
+    """It gave the points of all other answers: what it changed while it was asked what it says was not put back."""
+    wrong = ["def choose(values, epsilon, chance):\n    return 0", "regret = bounds = lambda *a, **k: 0"]
+    lacks = afresh.missing("bandit", [f"{TWICE}\nraise Oops", *wrong])
+    assert len(lacks) == 3 and all(lacks)
+    lacks = afresh.missing("bandit", [f"{TWICE}\ndef estimate(*a): raise Oops", *wrong])
+    assert len(lacks) == 3 and all(lacks)
+
+
+def test_what_a_lessons_own_cell_calls_changes_nothing():
+    estimate = answers(LESSONS["bandit"])[0].replace("reward):\n", "reward):\n    type(check('bandit')).done = True\n")
+    assert "done = True" in estimate or pytest.fail(estimate)
+    wrong = [
+        "def choose(values, epsilon, chance):\n    return 0",
+        "regret = lambda *a, **k: 0",
+        "bounds = lambda *a, **k: 0",
+    ]
+    first, *others = afresh.missing("bandit", [estimate, *wrong])
+    assert first == "" and all(others)
+
+
+def test_an_answer_that_does_one_thing_alone_and_another_beside_others_is_done_once():
+    """Points of two runs together were those of both."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    right = answers(LESSONS["bandit"])
+    first = "\n".join(f"    {line}" for line in right[0].splitlines())
+    made.cells[of(made, "bandit-1")].source = f"try:\n    beside\nexcept NameError:\n{first}"
+    made.cells[of(made, "bandit-2")].source = f"if beside:\n    pass\n{right[1]}"
+    made.cells.insert(of(made, "bandit-1"), new_code_cell("beside = True"))
+    found = lacks(made)
+    assert found["bandit-1-check"] and not found["bandit-2-check"]

@@ -16,14 +16,25 @@ class Speechless(Exception):
         raise SystemExit("and the thread that asks ends")
 
 
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:
+        raise SystemExit("so it does where its name is asked for")
+
+
+class Odd(Exception, metaclass=Nameless):
+    pass
+
+
 @pytest.mark.parametrize(
     ("error", "words", "reason", "sentence"),
     [
         (ValueError("of\n two lines"), "of two lines", "of two lines", "ValueError: of two lines"),
         (MemoryError(), "", "MemoryError", "MemoryError"),
         (Speechless(), None, "Speechless", "Speechless: it does not say why"),
+        (Odd(), "", "Odd", "Odd"),
     ],
-    ids=["lines", "nothing", "speechless"],
+    ids=["lines", "nothing", "speechless", "nameless"],
 )
 def test_it_is_asked_and_may_say_nothing(error, words, reason, sentence):
     assert (words_of(error), reason_of(error), said(error)) == (words, reason, sentence)

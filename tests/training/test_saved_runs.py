@@ -231,3 +231,60 @@ def test_a_run_that_cannot_begin_leaves_no_folder(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         saved_runs.Run(tmp_path, "ball")
     assert not list((tmp_path / "ball").iterdir())
+
+
+def test_the_run_that_is_resumed_stays_whoever_has_newer_ones(tmp_path: Path):
+    """*Resume run* removed the run that it resumed where five newer ones, of another algorithm, were kept."""
+    old = Run(tmp_path, "bandit")
+    save(old.path, 63, 1000.0)
+    old.close()
+    for version in range(KEPT):
+        run = Run(tmp_path, "bandit")
+        save(run.path, version + 1, 2000.0 + version, algorithm="spo")
+        run.close()
+    assert found(tmp_path) == 63
+    with Trainer(Bandit, keep_in=tmp_path) as trainer:
+        place = Quota(trainer, Rules(runs=tmp_path), print)
+        place.resume_run()
+        assert trainer.wait(updates=1, progress=False)
+        assert trainer.version > 63
+        assert (old.path / AUTOSAVE).exists()
+
+
+@pytest.mark.parametrize("ended", ["closed", "killed"])
+def test_what_was_said_to_be_kept_is_there_after_the_kernel(tmp_path: Path, ended: str):
+    """The autosave has the name of what was replaced, and the folder was removed as one that had saved nothing."""
+    trainer = Trainer(Bandit, keep_in=tmp_path)
+    assert trainer.train_for(updates=2, progress=False)
+    version = trainer.version
+    with Trainer(Bandit) as other:
+        assert other.train_for(updates=1, progress=False)
+        loaded = other.save(tmp_path / "other.dshq")
+    trainer.load(loaded)
+    kept = Path(trainer.status_text.rpartition(" is saved in ")[2])
+    assert kept.parent.parent == saved_runs.folder_of(tmp_path, "bandit")
+    if ended == "closed":
+        trainer.close()
+    else:
+        trainer._run.files._folder._end.detach()  # nobody has closed it
+        lock = locks.hold(kept.parent / saved_runs.LOCK)
+        assert lock is None, "held by this process"
+    Run(tmp_path, "bandit").close()
+    assert checkpoint.load(kept).version == version
+    trainer.close()
+
+
+def test_files_of_a_temporary_folder_say_how_long_they_stay(tmp_path: Path):
+    with Trainer(Bandit) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        trainer.load(trainer.save(tmp_path / "bot.dshq"))
+        assert trainer.status_text.endswith(" until this trainer is closed")
+
+
+def test_a_trainer_that_is_closed_while_it_trains_saves_first(tmp_path: Path):
+    """Where its file stays: up to five minutes of an optimiser and a league were lost with the `with` block."""
+    with Trainer(Bandit, log_dir=tmp_path, autosave_seconds=3600) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=5, progress=False)
+    saved = checkpoint.load(tmp_path / AUTOSAVE)
+    assert saved.version == trainer.version >= 5

@@ -89,6 +89,14 @@ def test_another_name_of_a_setting_is_that_setting(trained, tmp_path):
         sweep("bandit", {"num_minibatches": [2, 4]}, minibatch_size=64, directory=tmp_path / "sizes", **how)
 
 
+def test_weights_and_shares_may_vary(trained, tmp_path):
+    """What the sweep had written itself was refused after the training: it was no run of a sweep."""
+    rewards = [{"upright": 1.0}, {"upright": 2.0}]
+    for _ in range(2):
+        result = sweep("cartpole", {"reward_weights": rewards}, directory=tmp_path, seeds=1, updates=1, progress=False)
+        assert [run.settings["reward_weights"] for run in result.runs] == rewards
+
+
 def test_numpys_numbers_are_kept_as_pythons(trained, tmp_path):
     space = {"gamma": list(np.float32([0.5, 0.25])), "epochs": (np.int64(1), np.int64(2))}
     how = {"trials": np.int64(2), "updates": np.int64(3), "normalize_advantages": np.True_, "directory": tmp_path}
@@ -135,7 +143,16 @@ def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
 ODD: dict[str, list[object]] = {
     "value": ["x", [], {}, 10**400],
     "setting": ["x", None, 1.5, True],
-    "settings": [[1], "x", {"=1+1": 2}, {"gamma": "=1+1"}, {"gamma": {}}, {"gamma": None}, {}, {"gae_lambda": 0.9}],
+    "settings": [
+        [1],
+        "x",
+        {"=1+1": 2},
+        {"gamma": "=1+1"},
+        {"gamma": {"a": [1]}},
+        {"gamma": None},
+        {},
+        {"gae_lambda": 0.9},
+    ],
     "metrics": ["abc", {"=cmd": 1}, {"a": "x"}, {"a": 10**400}, None],
     "curve": [None, {"a": ["x"]}, {"agent_steps": [1, 2], "seconds": [1]}, {"agent_steps": 3}],
     "error": [None, 5, "@SUM(1)"],

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+import tempfile
 import threading
 import time
 import urllib.error
@@ -13,6 +14,7 @@ import pytest
 from tornado.httpclient import HTTPClientError
 from tornado.websocket import websocket_connect
 
+from dshq_widget.cli import play
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
 from dshq_widget.runtime.connections import BoundedServer
@@ -351,3 +353,40 @@ async def test_closing_the_server_leaves_the_widget(served):
     assert status_of(again.url)[0] == 200
     w.speed = 2
     assert w.speed == 2
+
+
+def test_what_was_trained_when_it_ends_is_kept(tmp_path, monkeypatch, capsys, learners_in_threads):
+    """An hour of training was gone with Ctrl-C, without a word."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    trained: list[int] = []
+
+    class Ended:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def wait(self) -> None:
+            if trained:
+                return
+            (widget,) = widgets
+            assert widget._trainer.train_for(updates=3, progress=False)
+            trained.append(widget._trainer.version)
+
+    class Kept(DrillWidget):
+        def __init__(self, *arguments, **how) -> None:
+            super().__init__(*arguments, **how)
+            widgets.append(self)
+
+    widgets: list[DrillWidget] = []
+    monkeypatch.setattr(play, "EndSignal", Ended)
+    monkeypatch.setattr(play, "DrillWidget", Kept)
+    play.play("bandit", browser=False)
+    said = capsys.readouterr().err.strip()
+    assert said.startswith(f"dshq: version {trained[0]} is kept in {tmp_path}")
+    assert checkpoint.load(said.rpartition(" in ")[2]).version == trained[0]
+    widgets.clear()
+    play.play("bandit", browser=False)
+    assert capsys.readouterr().err == "", "nothing was trained"

@@ -81,13 +81,25 @@ class RunFiles:
             from dshq_widget.training.saved_runs import Run
 
             try:
-                self._folder = Run(self._keep_in, self._name) if self._keep_in else Scratch()
+                self._folder = Run(self._keep_in, self._name, self.resume) if self._keep_in else Scratch()
             except OSError as error:
                 self._warn(
                     f"this run will be lost when the kernel ends: cannot write to {self._keep_in} ({error.strerror})"
                 )
                 self._folder = Scratch()
         return self._folder.path / AUTOSAVE_NAME
+
+    @property
+    def stays(self) -> bool:
+        """Whether its files are still there once it is closed."""
+        from dshq_widget.runtime.scratch import Scratch
+
+        return not isinstance(self._folder, Scratch)
+
+    @property
+    def until(self) -> str:
+        """How long files beside the autosave stay, as the end of a sentence: "" for as long as nobody removes them."""
+        return "" if self.stays else " until this trainer is closed"
 
     def spare(self) -> str | None:
         """A file for what a learner cannot write into its autosave, in a temporary folder; None if the autosave is in

@@ -14,7 +14,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.listeners import Listeners
 from dshq_widget.training.run.config import RunConfig
-from dshq_widget.training.run.control import RunControl
+from dshq_widget.training.run.control import ABANDON_SECONDS, RunControl
 from dshq_widget.training.run.files import RunFiles
 from dshq_widget.training.run.start import RunStart
 from dshq_widget.training.run.state import RunState
@@ -104,16 +104,21 @@ class RunParts:
             self.notify()
 
     def close(self) -> None:
-        """End training and release everything; closing twice is fine."""
+        """End training and release everything; closing twice is fine. A learner that trains may write its file first,
+        if that stays, or if nothing else has what it has learned.
+        """
         with self.lock:
             if self._closed:
                 return
+            self._closed = True
+            if self.status.status in ("training", "stopping") and (self.files.stays or not self.algorithm.plays_alone):
+                self.control.stop(self.files.autosave, ABANDON_SECONDS)
+                self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
             self.control.abandon()
             newest = self.latest.newest()
             self.latest.release()
             if self.status.status in RUNNING:
                 self.status.set("stopped", "closed")
-            self._closed = True
             self.files.close(newest, not self.algorithm.plays_alone)
         self.notify()
 

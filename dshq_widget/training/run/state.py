@@ -93,7 +93,8 @@ class RunState:
             self._status.warn(f"a new network begins; version {newest.version}{where} does not continue")
         if kept:
             self.kept.append(kept)
-            self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
+            until = self._files.until
+            self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}{until}")
 
     def _check_kept(self) -> None:
         """Raises OSError if so much of earlier runs is kept that no more should be."""
@@ -164,7 +165,7 @@ class RunState:
         if ladder.resolve(name):
             name = name.partition(":")[2]
             self._rung = name, saved.version
-        where = f"; the previous training is saved in {kept}" if kept else ""
+        where = f"; the previous training is saved in {kept}{self._files.until}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
     def expect(self, saved: Checkpoint, name: str) -> None:
