@@ -8,7 +8,8 @@ that stray prints do not interfere.
 
 A child never outlives its parent, by three independent means: what the system has for it (`system.processes`), a
 watchdog thread that asks twice a second whether the parent lives, and the end of stdin. It ignores SIGINT, which a
-notebook's interrupt sends to the whole process group, and runs at lower priority than the notebook.
+notebook's interrupt sends to the whole process group, and SIGTERM and SIGHUP, of which the parent makes an end that
+saves first. It runs at lower priority than the notebook.
 """
 
 import importlib

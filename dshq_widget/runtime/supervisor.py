@@ -13,6 +13,7 @@ import importlib.util
 import io
 import json
 import logging
+import math
 import os
 import signal
 import sys
@@ -34,13 +35,13 @@ from dshq_widget.system.board import Board
 from dshq_widget.system.pids import used
 
 TURN_SECONDS = 0.25
+REAP_SECONDS = 2.0  # to hear of the end of those that were killed
 START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
 SILENT_SECONDS = 3.0  # six missed beats
 BEATING_SECONDS = 0.02
 """Processor time that three beats take at most, in ticks of a clock of 10 ms (Linux) or 16 ms (Windows); measured: 2 ms
 a second.
 """
-TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
 INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
 STOP = b'{"type":"STOP"}\n'
@@ -110,7 +111,7 @@ class Child:
         self._stuck_seconds = stuck_seconds
         self._run: _Run | None = None
         self._stopping = False
-        self._forces: deque[tuple[float, str]] = deque()  # (due time, what to do) while it does not stop
+        self._killed_at = math.inf  # of time.monotonic(), if it does not stop
         self._over = threading.Event()
 
     @property
@@ -139,8 +140,8 @@ class Child:
         self._config = {**self._config, **json.loads(json.dumps(changes))}
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Asks for the end; terminates it after `timeout` seconds, kills it one second later. A second call may shorten
-        that. Does not wait: see `join`.
+        """Asks for the end; kills it after `timeout` seconds. A second call may shorten that. Does not wait: see
+        `join`.
         """
         self._supervisor._ask(self._stop, timeout)
 
@@ -169,13 +170,10 @@ class Child:
     def _stop(self, timeout: float) -> None:
         if self._run is None:
             return
-        term = time.monotonic() + timeout
         if not self._stopping:
             self._run.queue(STOP)
-        elif len(self._forces) < 2 or self._forces[0][0] <= term:  # it is ending at least as fast
-            return
         self._stopping = True
-        self._forces = deque([(term, "terminate"), (term + TERM_GRACE_SECONDS, "kill")])
+        self._killed_at = min(self._killed_at, time.monotonic() + timeout)
 
     def _check(self) -> None:
         """Called every turn: handle its end, escalate a stop, check its health."""
@@ -186,8 +184,8 @@ class Child:
             self._run = None
             self._reap(run)
             return
-        while self._forces and time.monotonic() >= self._forces[0][0]:
-            getattr(run.process, self._forces.popleft()[1])()
+        if time.monotonic() >= self._killed_at:
+            run.process.kill()
         health = run.health(self._stuck_seconds)
         if health != self.health:
             self.health = health
@@ -370,7 +368,7 @@ class Supervisor:
             return
         self._ask(self._begin_close, timeout, last=True)
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout + TERM_GRACE_SECONDS + 1.0)
+            self._thread.join(timeout + REAP_SECONDS)
         atexit.unregister(self.close)
 
     def _ask(self, function: Callable[..., Any], *arguments: Any, last: bool = False) -> bool:

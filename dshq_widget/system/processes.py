@@ -2,11 +2,12 @@
 
 `start(command, environment, places)` starts one with pipes to its three standard files, to which the memory at those
 places is open. `keep_interrupts_away()` is called once by the thread that starts children, `ignore_interrupts()` first
-thing in a child: what interrupts the parent then ends no child. `die_with(parent, status)` ends this process when its
-parent has ended, `Parent(pid).lives()` asks. `subprocess.Popen(..., **GROUP)` starts the first of a group, where the
-system has groups, and `end_group(pid)` ends all that is left of it. `Pulse(pid).beats()` is whether that process runs
-or would if it could. `interrupt(thread, number)` sends this process a signal once more, to that thread where that can
-be said. `START_METHOD` is how multiprocessing starts its processes.
+thing in a child: what interrupts the parent, or asks it to end, then ends no child, which hears from the parent.
+`die_with(parent, status)` ends this process when its parent has ended, `Parent(pid).lives()` asks.
+`subprocess.Popen(..., **GROUP)` starts the first of a group, where the system has groups, and `end_group(pid)` ends all
+that is left of it. `Pulse(pid).beats()` is whether that process runs or would if it could. `interrupt(thread, number)`
+sends this process a signal once more, to that thread where that can be said. `START_METHOD` is how multiprocessing
+starts its processes.
 """
 
 from typing import TYPE_CHECKING

@@ -172,14 +172,20 @@ def test_it_ends_before_training_has_begun(tmp_path, number, after):
     check(interrupted(number, "ball", "--seconds", 600, "--out", out, after=after), number, out)
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
-def test_after_an_autosave_nothing_is_lost(tmp_path, group):
-    """A scheduler may end the whole group: then the learner is dead before anybody asks it to save."""
+@pytest.mark.parametrize(
+    ("number", "group"),
+    [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGHUP, True)],
+    ids=["process", "group", "terminal"],
+)
+def test_after_an_autosave_nothing_is_lost(tmp_path, number, group):
+    """`timeout`, a scheduler or a terminal that is closed ends the whole group: the learner saves all the same."""
     out = tmp_path / "bot.dshq"
     arguments = ["ball", "--seconds", 600, *SOON, "--out", out]
-    end = interrupted(signal.SIGTERM, *arguments, once=out, after=0.2, group=group)
-    check(end, signal.SIGTERM, out)
-    assert out.exists() and checkpoint.load(out).version == end.result["version"] > 1
+    end = interrupted(number, *arguments, once=out, after=0.2, group=group)
+    check(end, number, out)
+    saved = checkpoint.load(out)
+    assert saved.version == end.result["version"] > 1
+    assert saved.state["adam_step"] > 0, "its learner has written it"
 
 
 def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):

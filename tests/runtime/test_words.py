@@ -18,7 +18,7 @@ class Speechless(Exception):
 
 class Nameless(type):
     @property
-    def __name__(cls) -> str:
+    def __name__(cls) -> str:  # type: ignore[override]
         raise SystemExit("so it does where its name is asked for")
 
 
