@@ -97,8 +97,7 @@ class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
     orders: `hyper`, `resume`, `autosave`, `updates`, `seconds`, `paused`, `asked`, `gentle`, `until_solved`, `limits`
     (limits.py), `log_dir`, `track`, `algorithm`, `algorithm_settings`, `spare` (a file for where the autosave cannot be
-    written, or None). `drill` is a CompiledDrill, or an Environment
-    that has its `spec`.
+    written, or None). `drill` is a CompiledDrill, or an Environment that has its `spec`.
     """
 
     def __init__(

@@ -265,8 +265,9 @@ class RunFiles:
             self._claim.close()
         folders = [folder for folder in (self._folder, self._beside) if folder is not None]
         going = [os.path.realpath(folder.path) for folder in folders if not isinstance(folder, Run)]
-        if self.resume and os.path.realpath(os.path.dirname(self.resume)) in going:
-            saved = self.held(newest)
+        path = self.to_resume()
+        if path and os.path.realpath(os.path.dirname(path)) in going:
+            saved = self.held(newest) if needed or os.path.getsize(path) <= MOST_LEFT_BYTES else None
             if saved and (needed or sum(row.nbytes for row in saved.state.values()) <= MOST_LEFT_BYTES):
                 self._left = saved
         for folder in folders:
