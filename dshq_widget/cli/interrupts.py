@@ -115,6 +115,18 @@ class Watch:
 _watch: Watch | None = None
 
 
+def _leave_to_parent() -> None:
+    """A fork, as an environment may make one, would tell this thread of its own signals: they are its default's."""
+    if _watch is not None:
+        signal.set_wakeup_fd(-1)
+        for number, handler in _watch._before.items():
+            signal.signal(number, handler)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
     """While the block runs, these signals raise `Interrupted`. Does nothing outside the main thread."""

@@ -37,14 +37,21 @@ def play(
     how: dict[str, Any] = {"algorithm": algorithm, "engine": engine, "network": network}
     with EndSignal() as ended, DrillWidget(drill, policy=policy, **how) as widget:
         server = serve(widget, port)
-        first = widget._trainer.latest_policy().step
+        first = _trained(widget)
         said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
         print(json.dumps(said) if as_json else server.url, flush=True)
         if browser:
             webbrowser.open(server.url)
         ended.wait()
         server.close()
-        where, kept = keeping.rescue(widget._trainer, None, first)
-        if where is not None:
-            print(f"dshq: {kept}", file=sys.stderr)
+        if _trained(widget) != first:
+            where, kept = keeping.rescue(widget._trainer, None, first=0)
+            if where is not None:
+                print(f"dshq: {kept}", file=sys.stderr)
     return said
+
+
+def _trained(widget: DrillWidget) -> tuple[int, int]:
+    """How much its policy was trained: version and agent steps. They may fall: *Forget everything* begins anew."""
+    newest = widget._trainer.latest_policy()
+    return newest.version, newest.step

@@ -19,7 +19,9 @@ from dshq_widget.lessons.reach import reached
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
 MOST_STATEMENTS = 300
-"""Of a cell beside the answers (assumed): each is read by itself."""
+"""Of a notebook's cells beside the answers (assumed): each is read by itself, which takes up to 12 ms."""
+UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
+"""Raised for what is no Python, has a NUL, or is nested deeply."""
 
 
 class Afresh(Preprocessor):
@@ -53,20 +55,19 @@ class Afresh(Preprocessor):
 
 def _passed(check: Any) -> bool:
     """Whether a check is done in the student's notebook, as that was run for its grade: it has an error, else."""
-    return check.execution_count is not None and not check.outputs
+    return check.execution_count is not None and not any(output.output_type == "error" for output in check.outputs)
 
 
 def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> list[str]:
-    """What the answers lack, with what the student has put beside them where they lack anything alone. Never some of
-    the one and some of the other: an answer could do one thing here and another there.
-    """
+    """What the answers lack by themselves, "" also for one that is done with what the student has put beside it."""
     alone, began = [answers.get(key, "") for key in ordered], time.monotonic()
     lacks = missing(name, alone)
     beside = _beside(nb, lesson_sources(name))
     whole = [one if one.startswith("%%") else beside.get(key, one) for key, one in zip(ordered, alone, strict=True)]
     if not any(lacks) or whole == alone:
         return lacks
-    return missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
+    again = missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
+    return [lack if other else "" for lack, other in zip(lacks, again, strict=True)]
 
 
 def _beside(nb: Any, given: list[str]) -> dict[str, str]:
@@ -75,6 +76,7 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
     far as one answer would be.
     """
     found, code, theirs, room = dict[str, str](), list[str](), {source.strip() for source in given}, LONGEST_ANSWER
+    left = MOST_STATEMENTS
     for cell in nb.cells:
         mark = cell.metadata.get("nbgrader", {})
         if mark.get("grade"):
@@ -82,32 +84,35 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
             code = []
         elif cell.cell_type == "code" and cell.source.strip() not in theirs and len(cell.source) <= room:
             room -= len(cell.source)
-            code += [cell.source] if mark.get("solution") else _definitions(cell.source, given)
+            if mark.get("solution"):
+                code.append(cell.source)
+            else:
+                statements = _statements(cell.source)[:left]
+                left -= len(statements)
+                code += [text for node in statements if (text := _definition(node, given))]
     return found
 
 
-def _definitions(source: str, given: list[str]) -> list[str]:
-    """What other code may use of a cell: imports, functions, classes and values, but those that somebody has to read,
-    or that fail. What else the cell does, a plot, say, is nothing that an answer needs.
+def _definition(node: ast.stmt, given: list[str]) -> str:
+    """What other code may use of a statement in a cell: an import, a function, a class or a value; "" for one that
+    somebody has to read. A value that fails is left out. What else a cell does, a plot, say, no answer needs.
     """
-    found = list[str]()
-    for node in _statements(source)[:MOST_STATEMENTS]:
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            ignored = ast.ExceptHandler(ast.Name("Exception"), None, [ast.Pass()])
-            node = ast.Try([node], [ignored], [], [])
-        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
-            continue
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        node = ast.Try([node], [ast.ExceptHandler(ast.Name("Exception"), None, [ast.Pass()])], [], [])
+    elif not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+        return ""
+    try:
         text = ast.unparse(node)
-        if not reached(text, given):
-            found.append(text)
-    return found
+        return "" if reached(text, given) else text
+    except UNREADABLE:  # `symtable` knows errors that the parser does not
+        return ""
 
 
 def _statements(source: str) -> list[ast.stmt]:
     """Those of a cell; none of one that is no Python."""
     try:
         return ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return []
 
 
@@ -133,7 +138,7 @@ def _has_code(source: str, unreadable: bool = True) -> bool:
         return unreadable
     try:
         return bool(ast.parse(source).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return unreadable
 
 

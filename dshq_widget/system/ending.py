@@ -1,5 +1,5 @@
-"""Waiting until this process is asked to end, by Ctrl-C (SIGINT) or SIGTERM, on any system. Windows has no signals for
-an asyncio loop, and runs no handler while its main thread waits without an end.
+"""Waiting until this process is asked to end, by Ctrl-C (SIGINT), SIGTERM or a closed terminal, on any system. Windows
+has no signals for an asyncio loop, and runs no handler while its main thread waits without an end.
 """
 
 import asyncio
@@ -20,7 +20,8 @@ class EndSignal:
 
     def __enter__(self) -> "EndSignal":
         self._event = threading.Event()
-        self._before = {number: signal.signal(number, self._ended) for number in SIGNALS}
+        closing = [HANGUP] if HANGUP and signal.getsignal(HANGUP) != signal.SIG_IGN else []
+        self._before = {number: signal.signal(number, self._ended) for number in (*SIGNALS, *closing)}
         return self
 
     def _ended(self, number: int, frame: FrameType | None) -> None:

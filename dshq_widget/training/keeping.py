@@ -40,16 +40,16 @@ class Keeping(Callbacks):
 
             if learner is not None and run.files.by_learner(target, ask, wait):
                 return target
-            newest = self.latest_policy()
-            try:
-                whole = run.state.whole(newest)
-            except checkpoint.CheckpointError as error:
-                raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {error}") from None
-            if whole.version != newest.version:
-                run.status.warn(
-                    f"{target} has version {whole.version}: the learner did not write version {newest.version} within "
-                    f"{STOP_SECONDS:g} s"
-                )
+        newest = self.latest_policy()
+        try:
+            whole = run.state.whole(newest)
+        except checkpoint.CheckpointError as error:
+            raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {error}") from None
+        if whole.version != newest.version:
+            self._warned(
+                f"{target} has version {whole.version}: the learner did not write version {newest.version} within "
+                f"{STOP_SECONDS:g} s"
+            )
         return checkpoint.save(target, whole)
 
     def holds(self, path: str | os.PathLike[str]) -> bool:

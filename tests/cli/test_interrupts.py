@@ -258,3 +258,31 @@ def test_a_stop_that_is_lost_in_a_callback_of_c_says_nothing(monkeypatch):
     assert heard == [mistake]
     called(mistake)
     assert heard == [mistake] * 2, "the hook of before is back"
+
+
+FORKS = """
+import os, signal, sys, time
+from dshq_widget.cli import interrupts
+from dshq_widget.system import processes
+
+def ended_by_its_parent():
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    time.sleep(0.5)
+    os.kill(child, signal.SIGTERM)
+    return os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM
+
+with interrupts.watched():
+    watched = ended_by_its_parent()
+    time.sleep(2.0)  # a stop would come meanwhile
+processes.ignore_interrupts()
+print(watched, ended_by_its_parent())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+def test_what_an_environment_forks_is_ended_by_it_and_ends_nobody_else():
+    """multiprocessing forks (before Python 3.14), and `terminate` is SIGTERM: `dshq train` ended itself."""
+    run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=PATIENCE)
+    assert (run.returncode, run.stdout) == (0, "True True\n"), run.stderr

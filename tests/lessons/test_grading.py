@@ -172,13 +172,40 @@ def test_what_a_lessons_own_cell_calls_changes_nothing():
     assert first == "" and all(others)
 
 
-def test_an_answer_that_does_one_thing_alone_and_another_beside_others_is_done_once():
-    """Points of two runs together were those of both."""
+def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
+    """Another answer was wrong alone, so all were run again with what is beside them, of which a part is left out."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))
-    right = answers(LESSONS["bandit"])
-    first = "\n".join(f"    {line}" for line in right[0].splitlines())
-    made.cells[of(made, "bandit-1")].source = f"try:\n    beside\nexcept NameError:\n{first}"
-    made.cells[of(made, "bandit-2")].source = f"if beside:\n    pass\n{right[1]}"
-    made.cells.insert(of(made, "bandit-1"), new_code_cell("beside = True"))
+    made.cells[of(made, "bandit-1")].source = "def estimate(values, counts, arm, reward):\n    pass"
+    cached = "import functools\n\n@functools.lru_cache(None)\ndef cached(k):\n    return k"
+    made.cells.insert(of(made, "bandit-2"), new_code_cell(cached))
     found = lacks(made)
     assert found["bandit-1-check"] and not found["bandit-2-check"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    count = 1\n    global count",
+        "def f():\n    nonlocal x",
+        "def f(a, a):\n    pass",
+        "def f():\n    from math import *",
+        "total = " + " + ".join(["1"] * 2000),
+        "x = " + "(" * 150 + ")" * 150,
+        "y = 1\0",
+    ],
+)
+def test_no_cell_beside_the_answers_ends_the_grading(source: str):
+    """The parser takes what `symtable` and `ast.unparse` do not: that student had no grade at all."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER))
+    made.cells.insert(of(made, "bandit-1"), new_code_cell(source))
+    assert lacks(made)["bandit-1-check"] == ""
+
+
+def test_a_check_that_prints_is_done_all_the_same():
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = f"{answers(LESSONS['bandit'])[0]}\nt = %timeit -o 1 + 1"
+    check = made.cells[of(made, "bandit-1-check")]
+    check.execution_count, check.outputs = 3, [new_output("stream", name="stdout", text="values now [1.0]")]
+    assert f": {afresh.READ}: its check is done in the notebook" in lacks(made)["bandit-1-check"]

@@ -50,12 +50,13 @@ def keep_interrupts_away() -> None:
 
 def ignore_interrupts() -> None:
     """A terminal that is closed and `timeout` send theirs to the whole group, too. No process that this one starts
-    inherits a handler, as it would an ignored signal: those of others' libraries are ended by SIGTERM.
+    inherits that: those of others' libraries are ended by SIGTERM.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: None)
+    asks = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    for number in asks:
+        signal.signal(number, lambda *_: None)  # a new program has the default again, and a fork:
+    os.register_at_fork(after_in_child=lambda: [signal.signal(number, signal.SIG_DFL) for number in asks])
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked where this process was started
 
 
