@@ -20,6 +20,10 @@ from dshq_widget.lessons.reach import reached
 GONE = "the cell of its answer is gone, or no longer marked as one"
 MOST_STATEMENTS = 300
 """Of a notebook's cells beside the answers (assumed): each is read by itself, which takes up to 12 ms."""
+DEFINITIONS = (
+    *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign),
+)
 UNREADABLE = SyntaxError, ValueError, RecursionError, MemoryError
 """Raised for what is no Python, has a NUL, or is nested deeply."""
 
@@ -62,9 +66,11 @@ def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> l
     """What the answers lack by themselves, "" also for one that is done with what the student has put beside it."""
     alone, began = [answers.get(key, "") for key in ordered], time.monotonic()
     lacks = missing(name, alone)
+    if not any(lacks):
+        return lacks
     beside = _beside(nb, lesson_sources(name))
     whole = [one if one.startswith("%%") else beside.get(key, one) for key, one in zip(ordered, alone, strict=True)]
-    if not any(lacks) or whole == alone:
+    if whole == alone:
         return lacks
     again = missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
     return [lack if other else "" for lack, other in zip(lacks, again, strict=True)]
@@ -94,15 +100,14 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
 
 
 def _definition(node: ast.stmt, given: list[str]) -> str:
-    """What other code may use of a statement in a cell: an import, a function, a class or a value; "" for one that
-    somebody has to read. A value that fails is left out. What else a cell does, a plot, say, no answer needs.
+    """What other code may use of a statement in a cell: an import, a function, a class or a value, or nothing where
+    that fails; "" for one that somebody has to read. What else a cell does, a plot, say, no answer needs.
     """
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        node = ast.Try([node], [ast.ExceptHandler(ast.Name("Exception"), None, [ast.Pass()])], [], [])
-    elif not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+    if not isinstance(node, DEFINITIONS):
         return ""
+    tried = ast.Try([node], [ast.ExceptHandler(ast.Name("Exception"), None, [ast.Pass()])], [], [])
     try:
-        text = ast.unparse(node)
+        text = ast.unparse(tried)
         return "" if reached(text, given) else text
     except UNREADABLE:  # `symtable` knows errors that the parser does not
         return ""

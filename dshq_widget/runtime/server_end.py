@@ -1,6 +1,7 @@
 """Imported first by multiprocessing's server of processes (`set_forkserver_preload`), and by nothing else: the server
 then ends with the process that started it. By itself it lives as long as one of the processes that it has started,
-and an environment's step may never end.
+and an environment's step may never end. It and its processes are a group of their own: what ends the run's, `timeout`
+or a closed terminal, would take the environments away before the run has saved.
 """
 
 import os
@@ -11,3 +12,4 @@ from dshq_widget.system.processes import die_with
 
 if sys.argv[:1] == ["-c"]:  # as the server is started
     die_with(os.getppid(), ORPHANED)
+    os.setpgrp()

@@ -188,6 +188,20 @@ def test_after_an_autosave_nothing_is_lost(tmp_path, number, group):
     assert saved.state["adam_step"] > 0, "its learner has written it"
 
 
+@pytest.mark.slow
+def test_nor_where_environments_have_processes_of_their_own(tmp_path):
+    """They went with the group, and the run failed before it could save."""
+    pytest.importorskip("gymnasium", reason="pip install 'dshq-widget[gym]'")
+    out = tmp_path / "bot.dshq"
+    arguments = ["gym:CartPole-v1", "--seconds", 600, "--workers", 1, "--num-envs", 16, "--rollout-length", 32]
+    end = interrupted(
+        signal.SIGTERM, *arguments, "--autosave-seconds", 1, "--out", out, once=out, after=2.0, group=True
+    )
+    check(end, signal.SIGTERM, out)
+    saved = checkpoint.load(out)
+    assert saved.version == end.result["version"] > 1 and saved.state["adam_m"].any()
+
+
 def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
     log_dir = tmp_path / "logs"
     arguments = ["ball", "--seconds", 600, *SOON, "--log-dir", log_dir]

@@ -191,6 +191,8 @@ def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
         "def f():\n    from math import *",
         "total = " + " + ".join(["1"] * 2000),
         "x = " + "(" * 150 + ")" * 150,
+        "import functools\n\n@functools.lru_cache(None)\ndef square(x):\n    return x * x",
+        "from enum import Enum\n\nclass Arm(Enum):\n    LEFT = 0",
         "y = 1\0",
     ],
 )

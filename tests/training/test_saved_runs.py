@@ -288,3 +288,20 @@ def test_a_trainer_that_is_closed_while_it_trains_saves_first(tmp_path: Path):
         assert trainer.wait(updates=5, progress=False)
     saved = checkpoint.load(tmp_path / AUTOSAVE)
     assert saved.version == trainer.version >= 5
+
+
+def test_ctrl_c_while_it_is_closed_leaves_nothing_open(tmp_path: Path, monkeypatch):
+    trainer = Trainer(Bandit, keep_in=tmp_path)
+    trainer.start()
+    assert trainer.wait(updates=2, progress=False)
+    run = trainer._run.files._folder
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer._run.changed, "wait_for", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.close()
+    assert saved_runs._free(run.path) is not False if run.path.exists() else True
+    trainer.close()

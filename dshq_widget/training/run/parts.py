@@ -111,15 +111,18 @@ class RunParts:
             if self._closed:
                 return
             self._closed = True
-            if self.status.status in ("training", "stopping") and (self.files.stays or not self.algorithm.plays_alone):
-                self.control.stop(self.files.autosave, ABANDON_SECONDS)
-                self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
-            self.control.abandon()
-            newest = self.latest.newest()
-            self.latest.release()
-            if self.status.status in RUNNING:
-                self.status.set("stopped", "closed")
-            self.files.close(newest, not self.algorithm.plays_alone)
+            saves = self.status.status in ("training", "stopping")
+            try:
+                if saves and (self.files.stays or not self.algorithm.plays_alone):
+                    self.control.stop(self.files.autosave, ABANDON_SECONDS)
+                    self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
+            finally:  # Ctrl-C ends the waiting alone
+                self.control.abandon()
+                newest = self.latest.newest()
+                self.latest.release()
+                if self.status.status in RUNNING:
+                    self.status.set("stopped", "closed")
+                self.files.close(newest, not self.algorithm.plays_alone)
         self.notify()
 
     def _undrawn(self, why: str) -> None:
