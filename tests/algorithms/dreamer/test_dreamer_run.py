@@ -113,7 +113,7 @@ def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
         saved = checkpoint.load(kept).version
         os.kill(trainer._run.control.processes.learner.pid, signal.SIGKILL)
         until(lambda: any(f"training is back at version {saved}: its learner ended" in text for text in warnings))
-        assert any(f"restarted from version {saved}" in text for text in warnings)
+        until(lambda: any(f"restarted from version {saved}" in text for text in warnings))
         assert trainer.wait(updates=saved + 2, progress=False)
 
 

@@ -262,7 +262,8 @@ class TestFiles:
             loaded = checkpoint.parse(trainer.policy_file(), "a.dshq")
             trainer.train_for(updates=1, progress=False)
             learned = checkpoint.parse(trainer.policy_file(), "b.dshq")
-            acting = trainer._run.latest.acting_weights()
+            version, acting = trainer._run.latest.acting()
+        assert version == 4
         assert set(learned.state) == {"train.dreamer.acting"} and learned.version == 4
         assert not [name for name in loaded.state if "ring" in name]
         for saved in (loaded, learned):
