@@ -482,7 +482,7 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
     assert head("Authorization: token guess", "Content-Length: 5000") == 401
     assert head(mine, f"Content-Length: {MAX_UPLOAD_BYTES + 1}") == 413
     assert head(mine, "Transfer-Encoding: chunked") == 411
-    assert send(service, token, policy_bytes(0))[0] == 200
+    assert [send(service, token, policy_bytes(0))[0] for _ in range(2)] == [200, 200], "that was not counted"
     assert head(mine, "Content-Length: 5000") == 429
     assert send(service, store.issue_token("bob"), policy_bytes(1))[0] == 200
 
