@@ -58,20 +58,17 @@ def test_a_helper_and_an_import_in_other_cells_than_the_answers_cost_no_points()
     assert "Not yet" in checks[1].outputs[0].evalue, "a wrong one is none"
 
 
-@pytest.mark.parametrize(
-    "beside",
-    [
-        "import pandas as pd\nframe = pd.DataFrame()",
-        "import matplotlib.pyplot as plt\nplt.plot([1, 2])",
-        "assert False",
-    ],
-)
-def test_a_cell_that_plots_or_fails_takes_no_points_from_a_helper(beside: str):
+def test_a_cell_that_plots_or_fails_takes_no_points_from_a_helper():
     """All cells were run in one piece: with one that imports more, the helper was not there."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))
     made.cells[of(made, "bandit-1")].source = WITH_HELPER
-    made.cells.insert(of(made, "bandit-1"), new_code_cell(beside))
-    made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER))
+    for beside in (
+        "import pandas as pd\nframe = pd.DataFrame()",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])",
+        "began = time.time()\nassert False",
+        HELPER,
+    ):
+        made.cells.insert(of(made, "bandit-1"), new_code_cell(beside))
     assert lacks(made)["bandit-1-check"] == ""
 
 
@@ -87,17 +84,22 @@ def test_an_answer_in_another_cell_than_the_exercises_counts():
     assert found["bandit-3-check"].startswith("checked again in a process of its own: the cell of its answer is gone")
 
 
-@pytest.mark.parametrize("line", ["t = %timeit -o 1 + 1", "files = !ls", ">>> x = 1"])
 @pytest.mark.parametrize("done", [False, True])
-def test_what_is_done_in_the_notebook_and_not_here_is_read_by_somebody(line: str, done: bool):
+def test_what_is_done_in_the_notebook_and_not_here_is_read_by_somebody(done: bool):
     """IPython takes such lines. It was a SyntaxError and 0 points, and nobody was told."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))
-    made.cells[of(made, "bandit-1")].source = f"{answers(LESSONS['bandit'])[0]}\n{line}"
-    check = made.cells[of(made, "bandit-1-check")]
-    check.execution_count = 3
-    check.outputs = [] if done else [new_output("error", ename="AssertionError", evalue="Not yet", traceback=[])]
-    said = lacks(made)["bandit-1-check"].removeprefix("checked again in a process of its own: ")
-    assert said and said.startswith(f"{afresh.READ}: its check is done in the notebook, and not here: ") == done
+    lines = ["t = %timeit -o 1 + 1", "files = !ls", ">>> x = 1"]
+    for number, (right, line) in enumerate(zip(answers(LESSONS["bandit"]), lines, strict=False), start=1):
+        made.cells[of(made, f"bandit-{number}")].source = f"{right}\n{line}"
+        check = made.cells[of(made, f"bandit-{number}-check")]
+        check.execution_count = 3
+        check.outputs = [new_output("stream", name="stdout", text="values now [1.0]")]  # of a print in the answer
+        if not done:
+            check.outputs.append(new_output("error", ename="AssertionError", evalue="Not yet", traceback=[]))
+    found = lacks(made)
+    for number in (1, 2, 3):
+        said = found[f"bandit-{number}-check"].removeprefix("checked again in a process of its own: ")
+        assert said and said.startswith(f"{afresh.READ}: its check is done in the notebook, and not here: ") == done
 
 
 def test_what_needs_an_answer_that_was_not_run_is_left_to_somebody_too():
@@ -182,9 +184,11 @@ def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
     assert found["bandit-1-check"] and not found["bandit-2-check"]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_no_cell_beside_the_answers_ends_the_grading():
+    """The parser takes what `symtable` and `ast.unparse` do not: that student had no grade at all."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    for source in (
         "def f():\n    count = 1\n    global count",
         "def f():\n    nonlocal x",
         "def f(a, a):\n    pass",
@@ -194,20 +198,7 @@ def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
         "import functools\n\n@functools.lru_cache(None)\ndef square(x):\n    return x * x",
         "from enum import Enum\n\nclass Arm(Enum):\n    LEFT = 0",
         "y = 1\0",
-    ],
-)
-def test_no_cell_beside_the_answers_ends_the_grading(source: str):
-    """The parser takes what `symtable` and `ast.unparse` do not: that student had no grade at all."""
-    made = assignments.assignment(Material.of(LESSONS["bandit"]))
-    made.cells[of(made, "bandit-1")].source = WITH_HELPER
-    made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER))
-    made.cells.insert(of(made, "bandit-1"), new_code_cell(source))
+        HELPER,
+    ):
+        made.cells.insert(of(made, "bandit-1"), new_code_cell(source))
     assert lacks(made)["bandit-1-check"] == ""
-
-
-def test_a_check_that_prints_is_done_all_the_same():
-    made = assignments.assignment(Material.of(LESSONS["bandit"]))
-    made.cells[of(made, "bandit-1")].source = f"{answers(LESSONS['bandit'])[0]}\nt = %timeit -o 1 + 1"
-    check = made.cells[of(made, "bandit-1-check")]
-    check.execution_count, check.outputs = 3, [new_output("stream", name="stdout", text="values now [1.0]")]
-    assert f": {afresh.READ}: its check is done in the notebook" in lacks(made)["bandit-1-check"]
