@@ -58,18 +58,20 @@ def test_a_helper_and_an_import_in_other_cells_than_the_answers_cost_no_points()
     assert "Not yet" in checks[1].outputs[0].evalue, "a wrong one is none"
 
 
-def test_a_cell_that_plots_or_fails_takes_no_points_from_a_helper():
-    """All cells were run in one piece: with one that imports more, the helper was not there."""
+def lack_with_a_helper(*others: str) -> str:
+    """What an answer lacks whose helper has a cell of its own, behind cells with these sources."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))
     made.cells[of(made, "bandit-1")].source = WITH_HELPER
-    for beside in (
-        "import pandas as pd\nframe = pd.DataFrame()",
-        "import matplotlib.pyplot as plt\nplt.plot([1, 2])",
-        "began = time.time()\nassert False",
-        HELPER,
-    ):
-        made.cells.insert(of(made, "bandit-1"), new_code_cell(beside))
-    assert lacks(made)["bandit-1-check"] == ""
+    for source in (*others, HELPER):
+        made.cells.insert(of(made, "bandit-1"), new_code_cell(source))
+    return lacks(made)["bandit-1-check"]
+
+
+def test_a_cell_that_plots_or_fails_takes_no_points_from_a_helper():
+    """All cells were run in one piece: with one that imports more, the helper was not there."""
+    more = "import pandas as pd\nframe = pd.DataFrame()"
+    plots = "import matplotlib.pyplot as plt\nplt.plot([1, 2])"
+    assert lack_with_a_helper(more, plots, "began = time.time()\nassert False") == ""
 
 
 def test_an_answer_in_another_cell_than_the_exercises_counts():
@@ -164,7 +166,7 @@ def test_an_error_of_an_answers_own_says_itself_and_changes_nothing():
 
 def test_what_a_lessons_own_cell_calls_changes_nothing():
     estimate = answers(LESSONS["bandit"])[0].replace("reward):\n", "reward):\n    type(check('bandit')).done = True\n")
-    assert "done = True" in estimate or pytest.fail(estimate)
+    assert "done = True" in estimate
     wrong = [
         "def choose(values, epsilon, chance):\n    return 0",
         "regret = lambda *a, **k: 0",
@@ -186,9 +188,7 @@ def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
 
 def test_no_cell_beside_the_answers_ends_the_grading():
     """The parser takes what `symtable` and `ast.unparse` do not: that student had no grade at all."""
-    made = assignments.assignment(Material.of(LESSONS["bandit"]))
-    made.cells[of(made, "bandit-1")].source = WITH_HELPER
-    for source in (
+    sources = (
         "def f():\n    count = 1\n    global count",
         "def f():\n    nonlocal x",
         "def f(a, a):\n    pass",
@@ -198,7 +198,5 @@ def test_no_cell_beside_the_answers_ends_the_grading():
         "import functools\n\n@functools.lru_cache(None)\ndef square(x):\n    return x * x",
         "from enum import Enum\n\nclass Arm(Enum):\n    LEFT = 0",
         "y = 1\0",
-        HELPER,
-    ):
-        made.cells.insert(of(made, "bandit-1"), new_code_cell(source))
-    assert lacks(made)["bandit-1-check"] == ""
+    )
+    assert lack_with_a_helper(*sources) == ""

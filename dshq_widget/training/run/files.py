@@ -9,10 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dshq_widget.files import atomic, claims
-from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import paths
 from dshq_widget.training.latest_policy import PolicyVersion
@@ -180,20 +177,6 @@ class RunFiles:
     def to_resume(self) -> str | None:
         """`resume`, if the file still exists."""
         return self.resume if self.resume and os.path.exists(self.resume) else None
-
-    def rest_of(self, newest: PolicyVersion, updates: int) -> dict[str, np.ndarray]:
-        """What the file to continue from has beside that policy. Where the policy is newer, since its learner was ended
-        by force, it is what the next learner continues with: all but the optimiser's moments, and `updates`.
-        """
-        saved = self.held(newest)
-        if saved is None:
-            return {}
-        if saved.version == newest.version:
-            return saved.state
-        state = with_fresh_moments(saved.state)
-        if "train.updates" in state:
-            state["train.updates"] = np.array(max(updates, int(state["train.updates"])), np.int64)
-        return state
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
         """What the file to continue from holds, if it can be read and is of that policy's network, of this version or

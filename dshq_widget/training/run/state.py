@@ -13,6 +13,7 @@ from dshq_widget.contract.metrics import of_machine
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.saved import saved_state
+from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
@@ -237,15 +238,29 @@ class RunState:
         the policy is more than its network, what acts is known of that version, or the run is as that file has it, also
         its version. Raises CheckpointError if there is neither.
         """
+        saved = self._files.held(newest)
         if self._config.algorithm.plays_alone:
-            return self.checkpoint(newest, self._files.rest_of(newest, self.updates))
-        return self._left(newest, self._files.held(newest))
+            return self.checkpoint(newest, self._rest_of(saved, newest))
+        return self._left(newest, saved)
+
+    def _rest_of(self, saved: Checkpoint | None, newest: PolicyVersion) -> dict[str, np.ndarray]:
+        """What the run's file has beside that policy. Where the policy is newer, since its learner was ended by force,
+        it is what the next learner continues with: all but the optimiser's moments, and the updates made.
+        """
+        if saved is None:
+            return {}
+        if saved.version == newest.version:
+            return saved.state
+        state = with_fresh_moments(saved.state)
+        if "train.updates" in state:
+            state["train.updates"] = np.array(max(self.updates, int(state["train.updates"])), np.int64)
+        return state
 
     def _left(self, newest: PolicyVersion, saved: Checkpoint | None) -> Checkpoint:
         """`whole`, where the policy is more than its network, and `saved` is the run's file."""
         acting = self._latest.acting()
         if acting is not None and acting[0] == newest.version and (saved is None or saved.version != acting[0]):
-            return self.checkpoint(newest, {**self._files.rest_of(newest, self.updates), self._acting_name: acting[1]})
+            return self.checkpoint(newest, {**self._rest_of(saved, newest), self._acting_name: acting[1]})
         if saved is not None:
             return self._of(saved, saved.state)
         if newest.trained:
