@@ -27,11 +27,10 @@ from dshq_widget.runtime.scratch import owned_folder, remove
 from dshq_widget.system import locks
 from dshq_widget.system.finalize import finalize
 from dshq_widget.system.pids import boot
-from dshq_widget.training.run.files import ARRIVED_NAME, AUTOSAVE_NAME, LOADED_NAME
 
-AUTOSAVE, OWNER, LOCK = AUTOSAVE_NAME, "owner", "owner.lock"
+AUTOSAVE, OWNER, LOCK = "autosave.dshq", "owner", "owner.lock"
 """A folder is a run once it has its file `OWNER`, which comes after the lock; so an unlocked run has no owner."""
-COPIES = {LOADED_NAME, ARRIVED_NAME}
+COPIES = {"loaded.dshq", "arrived.dshq"}
 """Of files that were loaded: nobody's run is lost with them."""
 KEPT = 5
 """Finished runs kept per drill."""

@@ -17,6 +17,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.system import locks
 from dshq_widget.training import saved_runs
+from dshq_widget.training.run import files
 from dshq_widget.training.saved_runs import AUTOSAVE, KEPT, Run, earlier
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget.quota import Quota, Rules
@@ -304,3 +305,8 @@ def test_ctrl_c_while_it_is_closed_leaves_nothing_open(tmp_path: Path, monkeypat
             trainer.close()
     assert not run.path.exists() or saved_runs._free(run.path)
     trainer.close()
+
+
+def test_names_of_a_runs_files_are_those_that_it_writes():
+    assert saved_runs.AUTOSAVE == files.AUTOSAVE_NAME
+    assert {files.LOADED_NAME, files.ARRIVED_NAME} == saved_runs.COPIES
