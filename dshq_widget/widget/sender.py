@@ -1,7 +1,7 @@
 """The kernel's messages to the page: changed traits and queued messages, and when they are sent.
 
 Who has something to say calls `put`: commands.py answers, match.py, policy_show.py and the features' parts tell. The
-newest policy is a trait, which trained.py sets (`_refresh`) and page_protocol.py paces (`Flow`).
+newest policy is a trait, which trained.py sets (`_refresh`) and flow.py paces.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from dshq_widget.contract import messages
 from dshq_widget.contract.setting import printable_lines
+from dshq_widget.widget.flow import LARGE, SEND_SECONDS, Flow
 from dshq_widget.widget.looking import SPEAKER, told_to
-from dshq_widget.widget.page_protocol import LARGE, SEND_SECONDS, Flow
 
 MOST_BYTES = 64 << 20
 """Of files that wait for the page: the largest there is, alone, or smaller ones."""

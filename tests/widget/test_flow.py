@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.widget import page_protocol
-from dshq_widget.widget.page_protocol import LARGE, LARGE_A_SECOND, LIVE, Flow
+from dshq_widget.widget.flow import LARGE, LARGE_A_SECOND, LIVE, METRICS_SECONDS, Flow
 
 
 def drive(flow: Flow, seconds: float, dirty: Callable[[float], set[str]], answer: Callable[[int, float], Any]) -> list:
@@ -39,7 +38,7 @@ def test_flow_with_a_page_that_answers():
     flow = Flow()
     flow.received(hello=True)
     sent = drive(flow, 10, lambda now: {"show", "metrics", "policy"}, lambda seq, now: flow.received(seq))
-    for key, pause in (("metrics", page_protocol.METRICS_SECONDS), ("policy", 0.25)):
+    for key, pause in (("metrics", METRICS_SECONDS), ("policy", 0.25)):
         times = [now for now, keys in sent if key in keys]
         assert min(np.diff(times)) >= pause - 1e-9 and len(times) >= 0.8 * 10 / pause
 
@@ -93,6 +92,18 @@ def test_flow_gives_a_page_that_lacks_something_everything():
     flow.sent(LIVE, 0.5)
     flow.received(flow.seq)
     assert flow.due((), 1.5, False, 1.0) == set()
+
+
+def test_flow_gives_a_page_everything_though_another_answers_meanwhile():
+    """The answer to what was sent before that page said hello: it got nothing until something changed."""
+    flow = shown()
+    flow.sent({"show"}, 1.0)
+    flow.received(hello=True)
+    flow.received(flow.seq)
+    assert flow.waiting and flow.due((), 1.5, False, 1.0) == set(LIVE)
+    flow.sent(LIVE, 1.5)
+    flow.received(flow.seq)
+    assert not flow.waiting and flow.due((), 2.0, False, 1.0) == set()
 
 
 def test_flow_gives_a_page_no_show_that_it_holds():

@@ -14,7 +14,7 @@ from dshq_widget.drills import drills
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.loading import load_policy
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import export_html, page_protocol
+from dshq_widget.widget import export_html, flow, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
 from tests.harness.browser.recorded_widget import until
 
@@ -139,7 +139,7 @@ def test_loading_stops_and_keeps_a_running_training(tmp_path):
 
 @pytest.fixture
 def widget(monkeypatch):
-    monkeypatch.setattr(page_protocol.Flow, "reachable", property(lambda _flow: False))  # what is to be sent stays
+    monkeypatch.setattr(flow.Flow, "reachable", property(lambda _flow: False))  # what is to be sent stays
     made = DrillWidget("ball", seed=1)
     yield made
     made.close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dshq_widget.runtime.connections import BoundedServer
-from dshq_widget.widget import page_protocol, play_comm, play_server
+from dshq_widget.widget import flow, play_comm, play_server
 from dshq_widget.widget.looking import told_to
 from tests.harness.browser.served import PATIENCE, bundle, in_a_loop, opened, served
 
@@ -186,7 +186,7 @@ async def test_a_page_that_asks_for_everything_without_end_does_not_send_files_t
 ):
     """With a network of 48 MB each HELLO of one page sent it to all others, which were dropped as too slow."""
     _, server = served
-    monkeypatch.setattr(page_protocol, "LARGE_A_SECOND", 1 << 10)  # so that one policy takes longer than this test
+    monkeypatch.setattr(flow, "LARGE_A_SECOND", 1 << 10)  # so that one policy takes longer than this test
     hostile, other = await opened(server), await opened(server)
     policies = 0
     for _ in range(10):

@@ -3,7 +3,7 @@
 import pytest
 
 from dshq_widget.widget import sender as module
-from dshq_widget.widget.page_protocol import SEND_SECONDS
+from dshq_widget.widget.flow import SEND_SECONDS
 from dshq_widget.widget.sender import Sender
 
 

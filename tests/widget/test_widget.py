@@ -15,10 +15,10 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.notebook import cells
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import drill_widget, page_files, page_protocol
+from dshq_widget.widget import drill_widget, flow, page_files, page_protocol
 from dshq_widget.widget.commands import HISTORY_ROWS, HISTORY_VALUES
 from dshq_widget.widget.drill_widget import DrillWidget
-from dshq_widget.widget.page_protocol import ACK_SECONDS, LIVE
+from dshq_widget.widget.flow import ACK_SECONDS, LIVE
 from tests.harness.browser.recorded_widget import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("bundle")
@@ -197,7 +197,7 @@ def test_without_a_page_everything_is_said_twice_and_then_there_is_silence(make,
     first, again = w.comm.updates()
     assert set(first) == set(again) == {"show", "seq"}, "what was acknowledged before is not resent"
     assert w.show["seed"] == 99, "what nobody looks at is kept all the same"
-    monkeypatch.setattr(page_protocol, "ACK_SECONDS", PATIENCE)  # so that nothing is said twice to the page that comes
+    monkeypatch.setattr(flow, "ACK_SECONDS", PATIENCE)  # so that nothing is said twice to the page that comes
     w.comm.say({"type": "HELLO", "seq": 0})
     until(lambda: len(w.comm.updates()) == 3)
     assert set(w.comm.updates()[-1]) == set(LIVE) and w.comm.updates()[-1]["show"]["seed"] == 99
