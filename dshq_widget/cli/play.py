@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from typing import Any
 
-from dshq_widget.cli import keeping
+from dshq_widget.cli import interrupts, keeping
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.system.ending import EndSignal
@@ -35,15 +35,17 @@ def play(
     returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
     """
     how: dict[str, Any] = {"algorithm": algorithm, "engine": engine, "network": network}
-    with EndSignal() as ended, DrillWidget(drill, policy=policy, **how) as widget:
-        server = serve(widget, port)
-        first = _trained(widget)
-        said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
-        print(json.dumps(said) if as_json else server.url, flush=True)
-        if browser:
-            webbrowser.open(server.url)
-        ended.wait()
-        server.close()
+    with DrillWidget(drill, policy=policy, **how) as widget:
+        with EndSignal() as ended:
+            server = serve(widget, port)
+            first = _trained(widget)
+            said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
+            print(json.dumps(said) if as_json else server.url, flush=True)
+            if browser:
+                webbrowser.open(server.url)
+            ended.wait()
+            server.close()
+            interrupts.hold()
         if _trained(widget) != first:
             where, kept = keeping.rescue(widget._trainer, None, first=0)
             if where is not None:

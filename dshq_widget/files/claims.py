@@ -28,7 +28,7 @@ class Claim:
     """Nobody else claims the file until `close`, or until nobody refers to this. The claim is the lock of a hidden file
     beside it, which ends with the process, however that ends. One of this process that is `idle` is taken over: a cell
     of a notebook that is run again makes another trainer while the last one is still there. That is asked and done
-    under `lock`, under which its owner begins: else it could begin in between.
+    under `lock`, under which its owner begins: else it could begin in between. `leave` is called before that.
 
     Raises ClaimError if it is another's, or the lock is another user's or no file; OSError if the folder cannot be
     written.
@@ -39,9 +39,10 @@ class Claim:
         path: Path,
         idle: Callable[[], bool] = lambda: False,
         lock: contextlib.AbstractContextManager[Any] = _NOBODYS,
+        leave: Callable[[], None] = lambda: None,
     ) -> None:
         path = path.absolute()
-        self._idle, self._lock, self.held = idle, lock, True
+        self._idle, self._lock, self._leave, self.held = idle, lock, leave, True
         before = _of_this_process.get(path)
         if before is not None and not before._gives_way():
             raise _another(path)
@@ -53,6 +54,7 @@ class Claim:
         """Whether another one of this process may have the file: this one is closed, or is now because it is idle."""
         with self._lock:
             if self.held and self._idle():
+                self._leave()
                 self.close()
             return not self.held
 

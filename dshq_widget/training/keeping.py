@@ -38,19 +38,23 @@ class Keeping(Callbacks):
             def wait(written: Callable[[], bool]) -> None:
                 run.changed.wait_for(lambda: written() or control.processes is not learner, STOP_SECONDS)
 
-            if learner is not None and run.files.by_learner(target, ask, wait):
-                return target
+            try:
+                if learner is not None and run.files.by_learner(target, ask, wait):
+                    return target
+            except OSError as error:
+                why = error.strerror or error
+                raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {why}") from error
         newest = self.latest_policy()
         try:
             whole = run.state.whole(newest)
         except checkpoint.CheckpointError as error:
             raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {error}") from None
+        saved = checkpoint.save(target, whole)
         if whole.version != newest.version:
-            self._warned(
-                f"{target} has version {whole.version}: the learner did not write version {newest.version} within "
-                f"{STOP_SECONDS:g} s"
-            )
-        return checkpoint.save(target, whole)
+            late = f"the learner did not write version {newest.version} within {STOP_SECONDS:g} s"
+            gone = f"of version {newest.version} there is no more than a stand-in"
+            self._warned(f"{target} has version {whole.version}: {gone if learner is None else late}")
+        return saved
 
     def holds(self, path: str | os.PathLike[str]) -> bool:
         """Whether that file is this run's own and has its newest policy."""

@@ -211,6 +211,61 @@ def test_a_whole_autosave_is_kept_with_its_optimiser(trainer, tmp_path, by):
     assert kept.version == 7 and "adam_step" in kept.state
 
 
+def saved(trainer, version, **state):
+    """A run that learned up to that version, and was saved as it stopped."""
+    trainer.start()
+    stand = trainer.stands[-1]
+    stand.trains()
+    stand.publishes(trainer, version)
+    trainer.stop()
+    stand.saves(trainer, stand.job["autosave"], **state)
+    stand.ends()
+
+
+@pytest.mark.parametrize("by", ["another network", "a file"])
+def test_a_run_that_continues_behind_a_link_is_kept_too(tmp_path, by):
+    """A home on a hub, or macOS's temporary folder: the file was taken for one that had been loaded, and written over
+    by the next network.
+    """
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "link") as first:
+        other = first.save(tmp_path / "other.dshq")
+        saved(first, 7, **MOMENTS)
+    with Standing(resume=tmp_path / "link" / "autosave.dshq", log_dir=tmp_path / "link") as trainer:
+        name = "version-7.dshq" if by == "another network" else "replaced.dshq"
+        if by == "a file":
+            trainer.load(other)
+        else:
+            trainer.start(hidden_sizes=(16,))
+        assert checkpoint.load(tmp_path / "real" / name).version == 7
+
+
+def test_a_trainer_whose_folder_another_one_took_keeps_its_own_run(tmp_path):
+    """Its files had its own weights with the optimiser and the champion of the other one."""
+    with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as trainer:
+        other = trainer.save(tmp_path / "other.dshq")
+        saved(trainer, 7, **MOMENTS)
+        with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as second:
+            second.start()  # nothing is written yet
+            assert checkpoint.load(trainer.save(tmp_path / "mine.dshq")).state["adam_step"] == 3
+            second.stop()
+            second.stands[-1].ends()
+            saved(second, 7, adam_step=np.array(5, np.int64))
+        mine = checkpoint.load(trainer.save(tmp_path / "mine.dshq"))
+        assert mine.version == 7 and mine.state["adam_step"] == 3
+        trainer.start()
+        resumed = trainer.stands[-1].job["resume"]
+        assert checkpoint.load(resumed).state["adam_step"] == 3
+        trainer.stop()
+        trainer.stands[-1].ends()
+        with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as third:
+            saved(third, 9)
+        trainer.load(other)
+        kept = checkpoint.load(tmp_path / "log" / "replaced.dshq")
+        assert kept.version == 7 and kept.state["adam_step"] == 3
+
+
 def test_where_it_cannot_be_kept_no_other_network_begins(training, monkeypatch):
     trainer, stand = training
     trainer.stop(seconds=0)

@@ -212,11 +212,12 @@ class RunConfig:
         self.values, said = affordable(self.values, self.drill.spec, self.named, Machine.this(), copies)
         return said
 
-    def network(self) -> PolicySpec:
-        """The network of these settings for the drill, or a person's own."""
+    def network(self, shape: Mapping[str, Any] | None = None) -> PolicySpec:
+        """The network of these settings, or of that `shape`, for the drill, or a person's own."""
         if self.algorithm.own is not None:
             return self.algorithm.own
-        return PolicySpec.for_config(self.algorithm.shaped(self.drill.spec, self.section), self.values)
+        values, section = (self.values, self.section) if shape is None else self.shaped(shape)
+        return PolicySpec.for_config(self.algorithm.shaped(self.drill.spec, section), values)
 
     def network_of(self, saved: Checkpoint, name: str) -> dict[str, Any]:
         """The settings that give this drill and algorithm the network of a file called `name`; raises CheckpointError
@@ -254,6 +255,8 @@ class RunConfig:
                     "that out, or begin a new run"
                 )
 
-    def untrained(self, before: PolicyVersion | None = None) -> Untrained:
-        """Version 0 with this seed, not drawn yet, unless `before`, whose place it takes, has the same weights."""
-        return Untrained(self.network(), self.values.seed, before)
+    def untrained(self, before: PolicyVersion | None = None, shape: Mapping[str, Any] | None = None) -> Untrained:
+        """Version 0 with this seed, of `network(shape)`, not drawn yet, unless `before`, whose place it takes, has the
+        same weights.
+        """
+        return Untrained(self.network(shape), self.values.seed, before)

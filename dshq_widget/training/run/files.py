@@ -44,28 +44,42 @@ class RunFiles:
         self._name, self._keep_in, self._warn = name, keep_in, warn
         self._folder: Run | Scratch | None = None
         self._beside: Scratch | None = None  # the folder of the spare file
-        self._left: checkpoint.Checkpoint | None = None  # what a temporary folder had when it went
+        self._left: checkpoint.Checkpoint | None = None  # what the file had when it went, or became another run's
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
+        self._seen: tuple[int, ...] | None = None  # as that file was when another run could write it
         self._awaited: dict[str, bool] = {}  # files that somebody waits for, and whether the learner has written them
         self._late: set[str] = set()
         self._claim: claims.Claim | None = None
 
-    def claim(self, idle: Callable[[], bool], lock: contextlib.AbstractContextManager[Any]) -> None:
+    def claim(
+        self, idle: Callable[[], bool], lock: contextlib.AbstractContextManager[Any], leave: Callable[[], None]
+    ) -> None:
         """Before anything is written: the folder or file that was chosen is this run's alone from now on, until
-        another one of this process takes it over, under `lock`, while this one is `idle`. Raises ClaimError.
+        another one of this process takes it over, under `lock`, while this one is `idle`; then `leave` is called.
+        Raises ClaimError.
         """
         place = self._autosave if self.log_dir is None else self.log_dir / AUTOSAVE_NAME
         if place is None or (self._claim is not None and self._claim.held):
             return
-        taken_over = self._claim is not None
+        before = self._claim
         try:
-            self._claim = claims.Claim(place, idle, lock)
+            self._claim = claims.Claim(place, idle, lock, leave)
         except OSError:  # whoever writes there hears why that is not possible
             return
-        if taken_over and self.resume and Path(self.resume).resolve().parent == place.resolve().parent:
-            self.resume = None  # it may be the other's by now
+        if before is not None and self.resume and _seen(self.resume) != self._seen:
+            self.resume = None  # another run's by now
+
+    def leave(self, newest: PolicyVersion, needed: bool) -> None:
+        """Another run may write where this one's file is. What that has beside the newest policy can still be saved,
+        where it is little, or `needed` to play.
+        """
+        path = self.to_resume()
+        self._seen = None if path is None else _seen(path)
+        saved = self.held(newest) if path and (needed or os.path.getsize(path) <= MOST_LEFT_BYTES) else None
+        if saved and (needed or sum(row.nbytes for row in saved.state.values()) <= MOST_LEFT_BYTES):
+            self._left = saved
 
     def autosave(self) -> Path:
         """The file that a learner writes when it ends; its folder is created when first needed."""
@@ -119,7 +133,7 @@ class RunFiles:
         if path in self._awaited:
             self._awaited[path] = True
         elif path == str(self.autosave()) or self._is_spare(path):
-            self.resume = path
+            self.resume, self._left = path, None
 
     def _is_spare(self, path: str | None) -> bool:
         return self._beside is not None and path == str(self._beside.path / SPARE_NAME)
@@ -128,12 +142,10 @@ class RunFiles:
         self, target: Path, ask: Callable[[str], None], wait: Callable[[Callable[[], bool]], object]
     ) -> bool:
         """Have the learner write `target`; whether it did. `ask` tells it the file beside `target` that it is to write,
-        and `wait` waits until what it is given is true, or for as long as anybody would.
+        and `wait` waits until what it is given is true, or for as long as anybody would. Raises OSError where there is
+        no place for a file.
         """
-        try:
-            beside = str(atomic.reserve(target))
-        except OSError:
-            return False
+        beside = str(atomic.reserve(target))
         self._awaited[beside] = False
         try:
             ask(beside)
@@ -172,11 +184,15 @@ class RunFiles:
 
     def continue_from(self, path: Path | None) -> None:
         """The next learner continues from this file; None: from no file."""
-        self.resume = None if path is None else str(path.resolve())
+        self.resume, self._left = None if path is None else str(path.resolve()), None
+        self._seen = None if path is None else _seen(path)
 
     def to_resume(self) -> str | None:
-        """`resume`, if the file still exists."""
-        return self.resume if self.resume and os.path.exists(self.resume) else None
+        """`resume`, if the file still exists, and is no other run's."""
+        if self.resume is None or (now := _seen(self.resume)) is None:
+            return None
+        own = self._claim is None or self._claim.held
+        return self.resume if own or now == self._seen else None
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
         """What the file to continue from holds, if it can be read and is of that policy's network, of this version or
@@ -187,7 +203,9 @@ class RunFiles:
             saved = checkpoint.load(path) if path else self._left
         except checkpoint.CheckpointError:
             return None
-        return saved if saved and (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
+        if saved is None or saved.version > newest.version:
+            return None
+        return saved if (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
 
     def free_name(self, stem: str) -> str:
         """A name for a file beside the autosave that nothing there has: two networks may have learned as long."""
@@ -209,9 +227,9 @@ class RunFiles:
         """
         autosave = self.autosave()
         kept = autosave.with_name(name)
-        saved = self.held(newest)
-        if saved is not None and saved.version == newest.version and not self._is_spare(self.resume):
-            if self.resume != str(autosave):
+        saved, path = self.held(newest), self.to_resume()
+        if path and saved is not None and saved.version == newest.version and not self._is_spare(path):
+            if os.path.realpath(path) != os.path.realpath(autosave):
                 return None
             check_room()
             paths.replace(autosave, kept)
@@ -239,19 +257,28 @@ class RunFiles:
             return arrived
 
     def close(self, newest: PolicyVersion, needed: bool) -> None:
-        """Release the folder: a kept one stays for a later kernel, a temporary one is removed. What its file has beside
-        the newest policy can still be saved, where that is little, or `needed` to play.
+        """Release the folder: a kept one stays for a later kernel, a temporary one is removed, of which `leave` says
+        what can still be saved.
         """
         from dshq_widget.training.saved_runs import Run
 
-        if self._claim is not None:
-            self._claim.close()
         folders = [folder for folder in (self._folder, self._beside) if folder is not None]
         going = [os.path.realpath(folder.path) for folder in folders if not isinstance(folder, Run)]
         path = self.to_resume()
         if path and os.path.realpath(os.path.dirname(path)) in going:
-            saved = self.held(newest) if needed or os.path.getsize(path) <= MOST_LEFT_BYTES else None
-            if saved and (needed or sum(row.nbytes for row in saved.state.values()) <= MOST_LEFT_BYTES):
-                self._left = saved
+            self.leave(newest, needed)
+        elif path:
+            self._seen = _seen(path)
+        if self._claim is not None:
+            self._claim.close()
         for folder in folders:
             folder.close()
+
+
+def _seen(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    """What another file in the place of this one, or later writing, would change; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -90,7 +90,11 @@ class RunParts:
 
     def claim(self) -> None:
         """The folder or file that was chosen is this run's alone from now on; under the lock. Raises ClaimError."""
-        self.files.claim(lambda: self.control.processes is None and not self.status.going, self.lock)
+        self.files.claim(
+            lambda: self.control.processes is None and not self.status.going,
+            self.lock,
+            lambda: self.files.leave(self.latest.newest(), not self.algorithm.plays_alone),
+        )
 
     def newest(self) -> checkpoint.Checkpoint:
         """The newest policy without the optimiser's state; under the lock."""

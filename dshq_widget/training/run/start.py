@@ -42,6 +42,7 @@ class RunStart:
         """
         if not orders["again"]:
             self.begin()
+        self._state.put_down()
         drill, config, section = self._config.running()
         algorithm, where = self._config.algorithm, self._engine["engine"]
         job = {

@@ -74,7 +74,11 @@ class RunState:
     def draw_anew(self) -> None:
         """The policy is an untrained one of the settings of now."""
         self._shape = self._config.shape()
-        self._latest.replace(self._config.untrained(self._latest.newest()))
+        self._draw()
+
+    def _draw(self) -> None:
+        """The policy is an untrained one of the shape that the run has."""
+        self._latest.replace(self._config.untrained(self._latest.newest(), self._shape))
 
     @property
     def fits(self) -> bool:
@@ -265,33 +269,43 @@ class RunState:
             return self._of(saved, saved.state)
         if newest.trained:
             raise CheckpointError(
-                f"of version {newest.version} there is no more than a stand-in, since "
-                f"{self._config.algorithm.name}'s learner has written no file"
+                f"of version {newest.version} there is no more than a stand-in, since there is no file of "
+                f"{self._config.algorithm.name}'s learner"
             )
         return self.checkpoint(newest, {})
 
     def take_back(self) -> None:
-        """The learner has ended, maybe by force. Where the policy is more than its network, the run is what is left of
-        it, so that its version is one that is there; a sentence says so.
+        """The learner has ended, maybe by force: `put_down`, or a sentence where that cannot be written."""
+        try:
+            self.put_down()
+        except OSError as error:
+            self._status.warn(f"{error}")
+
+    def put_down(self) -> None:
+        """The newest policy is in the run's file, where it is more than its network; else the run is what is left of
+        it, so that its version is one that is there, and a sentence says so. Raises OSError where what is left cannot
+        be written: the next learner would replace it.
         """
         newest = self._latest.newest()
-        if self._config.algorithm.plays_alone or not newest.trained:
+        if not newest.trained or (self._config.algorithm.plays_alone and self._files.to_resume()):
             return
         saved = self._files.held(newest)
-        if saved is not None and saved.version == newest.version:
+        if self._config.algorithm.plays_alone:
+            if saved is not None:
+                self._write(self.checkpoint(newest, self._rest_of(saved, newest)))
+            return
+        if saved is not None and saved.version == newest.version and self._files.to_resume():
             return
         try:
             left = self._left(newest, saved)
         except CheckpointError as error:
-            self.draw_anew()
+            self._draw()  # the next learner may take the place of one that died, with its settings
             self._status.forget()
             self._status.warn(f"training is back at its beginning: {error}")
             return
+        if left.version == newest.version or self._files.to_resume() is None:
+            self._write(left)
         if left.version == newest.version:
-            try:
-                self._files.continue_from(checkpoint.save(self._files.autosave(), left))
-            except (OSError, CheckpointError) as error:
-                self._status.warn(f"version {left.version} is in this process alone: {error}")
             return
         self._latest.replace(_policy_of(left))
         self._status.go_back(left.step, left.metrics)
@@ -299,6 +313,22 @@ class RunState:
             f"training is back at version {left.version}: its learner ended before it had saved version "
             f"{newest.version}"
         )
+
+    def _write(self, left: Checkpoint) -> None:
+        """Write the run's own file, or the spare one, as its learner would."""
+        path = str(self._files.autosave())
+        try:
+            try:
+                checkpoint.save(path, left)
+            except CheckpointError:
+                spare = self._files.spare()
+                if spare is None:
+                    raise
+                path = spare
+                checkpoint.save(path, left)
+        except CheckpointError as error:
+            raise OSError(f"version {left.version} is in this process alone: {error}") from error
+        self._files.written(path)
 
     @property
     def _acting_name(self) -> str:

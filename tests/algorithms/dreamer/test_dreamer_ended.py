@@ -110,16 +110,50 @@ def test_a_disk_that_is_full_leaves_the_version_that_was_saved(ended, tmp_path, 
     def full(*_: object) -> None:
         raise CheckpointError("no space left on device")
 
+    why = "version 3 is in this process alone: no space left on device"
     with monkeypatch.context() as patched:
         patched.setattr(checkpoint, "save", full)
         trainer._run.state.take_back()
-    assert trainer.version == (3 if gentle else 2)
-    assert ("version 3 is in this process alone: no space left on device" in warnings) == gentle
-    assert checkpoint.load(trainer.save(tmp_path / "kept.dshq")).version == trainer.version
-    second = checkpoint.load(tmp_path / "second.dshq")
+        assert trainer.version == (3 if gentle else 2)
+        assert (why in warnings) == gentle
+        if gentle:  # the next learner would replace what acts
+            with pytest.raises(RuntimeError, match=f"training cannot start: {why}"):
+                trainer.train_for(updates=1, progress=False)
+            assert trainer.version == 3
+    kept = checkpoint.load(trainer.save(tmp_path / "kept.dshq"))
+    assert kept.version == trainer.version and (ACTING in kept.state) == gentle
+    version = trainer.version
     assert trainer.train_for(updates=1, progress=False)
-    assert trainer.metrics["agent_steps"] - second.step <= 2 * 8
-    assert ("version 3 was not saved: continuing from version 2" in warnings) == gentle
+    assert trainer.version == version + 1
+    if gentle:
+        on = checkpoint.load(trainer.save(tmp_path / "on.dshq")).state[MODEL]
+        was, then = (checkpoint.load(tmp_path / name).state[MODEL] for name in ("third.dshq", "second.dshq"))
+        assert np.abs(on - was).max() < np.abs(on - then).max()
+
+
+def test_a_file_that_somebody_removes_is_written_again_where_what_acts_is_known(ended, tmp_path):
+    """The next learner began with another model, went on counting, and what acted was gone."""
+    trainer, warnings = ended(gentle=True)
+    third = checkpoint.load(tmp_path / "third.dshq")
+    (tmp_path / "log" / "autosave.dshq").unlink()
+    assert trainer.train_for(updates=1, progress=False) and trainer.version == 4
+    assert not any("from scratch" in warning for warning in warnings)
+    on = checkpoint.load(trainer.save(tmp_path / "on.dshq")).state[MODEL]
+    assert np.abs(on - third.state[MODEL]).max() < 0.01
+
+
+def test_a_trainer_whose_folder_another_one_took_saves_its_own_policy(ended, tmp_path):
+    """It was the other's, under its own name, where that was of the same version without a word."""
+    trainer, _ = ended(gentle=False)
+    mine = checkpoint.load(trainer.save(tmp_path / "before.dshq"))
+    with Trainer("bandit", log_dir=tmp_path / "log", **HOW | {"seed": 8}) as other:
+        assert other.train_for(updates=1, progress=False)
+    saved = checkpoint.load(trainer.save(tmp_path / "mine.dshq"))
+    assert (saved.version, saved.step) == (mine.version, mine.step)
+    assert np.array_equal(saved.state[MODEL], mine.state[MODEL])
+    assert trainer.train_for(updates=1, progress=False)
+    on = checkpoint.load(trainer.save(tmp_path / "on.dshq"))
+    assert on.version == mine.version + 1 and int(on.state[STEPS]) == int(mine.state[STEPS]) + 1
 
 
 def test_a_save_that_the_learner_does_not_write_in_time_says_what_it_has(ended, tmp_path, monkeypatch):
@@ -202,6 +236,17 @@ class TestSize:
             assert again.train_for(updates=1, progress=False)
             after = checkpoint.load(again.save(tmp_path / "after.dshq"))
         assert after.version == 2 and len(after.state[MODEL]) == len(grown.state[MODEL])
+
+    def test_a_learner_that_takes_the_place_of_one_that_died_keeps_the_size(self, tmp_path, learners_in_threads):
+        """Its file said the size that waits for the next start, and could not be opened."""
+        with Trainer("bandit", log_dir=tmp_path / "log", **HOW) as trainer:
+            assert trainer.train_for(updates=2, progress=False)
+            trainer.set_hyper(dreamer={"size": "spots"})
+            (tmp_path / "log" / "autosave.dshq").unlink()
+            trainer._run.state.take_back()  # as after a learner that wrote none
+            assert trainer.version == 0
+            saved = checkpoint.load(trainer.save(tmp_path / "saved.dshq"))
+            assert saved.algorithm_settings["size"] == "pico"
 
     def test_a_file_of_another_size_is_refused_where_it_is_opened(self, tmp_path, learners_in_threads):
         with Trainer("bandit", **HOW) as trainer:
