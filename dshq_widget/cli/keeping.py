@@ -84,7 +84,5 @@ def latest(path: Path) -> dict[str, Any]:
 
 
 def _version(path: Path) -> int:
-    try:
-        return checkpoint.load(path).version
-    except checkpoint.CheckpointError:
-        return -1
+    found = checkpoint.version_of(path)
+    return -1 if found is None else found

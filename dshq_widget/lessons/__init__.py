@@ -6,6 +6,7 @@ Each lesson's own checking is in `checks/NAME.py`, or where its row says, loaded
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -42,6 +43,11 @@ def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
     A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.
     Raises ValueError for an unknown lesson, and MissingTorch where a lesson's checks need torch and there is none.
     """
+    return Verdict(*judged(name, *answer, **named))
+
+
+def judged(name: str, /, *answer: Any, **named: Any) -> tuple[tuple[str, ...], str]:
+    """What a `Verdict` is made of: what is missing, and what it means to have done it. Raises as `check` does."""
     checked = lesson(name)
     try:
         module = importlib.import_module(checked.checked_by)
@@ -49,13 +55,16 @@ def check(name: str, /, *answer: Any, **named: Any) -> Verdict:
         if error.name == "torch":
             need_torch("This lesson")
         raise
+    given = {**dict(zip(inspect.signature(module.missing).parameters, answer, strict=False)), **named}
+    if nothing := [key for key, value in given.items() if value is None]:  # which a check takes for what it is not of
+        return tuple(f"`{key}` is None: it should be your answer." for key in nothing), module.DONE
     try:
         missing = module.missing(*answer, **named)
     except Unjudged as error:
         missing = [str(error)]
     except Exception as error:  # whatever somebody's own function raises
         missing = [f"the check of your answer ended with {said(error)}{_where(error)}"]
-    return Verdict(tuple(missing), module.DONE)
+    return tuple(missing), module.DONE
 
 
 def _where(error: Exception) -> str:

@@ -57,18 +57,20 @@ FOR_IPYTHON = re.compile(r"(?m)^\s*[%!?]|\?\s*$")
 """Lines that a notebook runs and Python does not: `%%time`, `!ls`, `np.add?`."""
 
 
-def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list[str]:
-    """What the answers to the exercises of a lesson still lack, in their order, "" for one that is done. Starts a
-    process. Raises ValueError for an unknown lesson, or where there are more answers than exercises.
+def missing(name: str, answers: Sequence[str | None], seconds: float = SECONDS) -> list[str]:
+    """What the answers to the exercises of a lesson still lack, in their order, "" for one that is done. None is one
+    that nobody was asked for: the exercise stays as it was. Starts a process. Raises ValueError for an unknown lesson,
+    or where there are more answers than exercises.
     """
-    exercises = [source for tags, source in _cells(name) if "exercise" in tags]
+    exercises = exercises_of(name)
     if len(answers) > len(exercises):
         raise ValueError(f"lesson {name!r} has {len(exercises)} exercises, got {len(answers)} answers")
     lesson_cells = lesson_sources(name)
-    unread = [_unread(answer, lesson_cells) for answer in answers]
+    given = [start if answer is None else answer for answer, start in zip(answers, exercises, strict=False)]
+    unread = [_unread(answer, lesson_cells, given[:k]) for k, answer in enumerate(given)]
     word = secrets.token_hex(16)
     # the exercise as it was in the place of an answer that is not run: the lesson goes on with what it imports
-    runs = [start if why else answer for answer, why, start in zip(answers, unread, exercises, strict=False)]
+    runs = [start if why else answer for answer, why, start in zip(given, unread, exercises, strict=False)]
     asked = {"lesson": name, "answers": runs}
     command = own_python("-m", "dshq_widget.lessons.afresh")
     with (
@@ -92,7 +94,12 @@ def missing(name: str, answers: Sequence[str], seconds: float = SECONDS) -> list
             printed.seek(max(0, printed.seek(0, os.SEEK_END) - LAST_PRINTED))
             last = " ".join(printed.read(LAST_PRINTED).decode(errors="replace").split())
             return [f"the process of the check ended without a result: {last}"] * len(answers)
-    return _after_unread([(why or lack)[:LONGEST_LACK] for lack, why in zip(lacks, unread, strict=True)])
+    return _after_unread([_writable(why or lack) for lack, why in zip(lacks, unread, strict=True)])
+
+
+def _writable(lack: str) -> str:
+    """As a notebook can have it: half of a character, as in an error of somebody's own, no file holds."""
+    return lack[:LONGEST_LACK].encode(errors="backslashreplace").decode()
 
 
 def _after_unread(lacks: list[str]) -> list[str]:
@@ -115,12 +122,12 @@ def most_memory() -> int:
     return max(LEAST_MEMORY + LEAST_EACH * len(processors()), int(memory_available() / 2))
 
 
-def _unread(answer: str, lesson_cells: list[str]) -> str:
-    """Why an answer is not run, "" if it is."""
+def _unread(answer: str, lesson_cells: list[str], before: list[str] | None = None) -> str:
+    """Why an answer is not run, "" if it is; `before` are those that run first."""
     if len(answer) > LONGEST_ANSWER:
         return f"{READ}: it has {len(answer):,} letters, more than {LONGEST_ANSWER:,}"
     try:
-        names = reached(answer, lesson_cells)
+        names = reached(answer, lesson_cells, before)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of a NUL, and of what is nested deeply
         if type(error) is SyntaxError and FOR_IPYTHON.search(answer):
             return f"{READ}: it has a line for IPython ({error})"
@@ -163,6 +170,11 @@ def _cells(name: str) -> list[tuple[list[str], str]]:
     return [(cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in cells]
 
 
+def exercises_of(name: str) -> list[str]:
+    """The code of a lesson's exercises, in their order, as the package has it."""
+    return [source for tags, source in _cells(name) if "exercise" in tags]
+
+
 def lesson_sources(name: str) -> list[str]:
     """The code of a lesson, as the package has it."""
     return [source for _, source in _cells(name)]
@@ -171,7 +183,13 @@ def lesson_sources(name: str) -> list[str]:
 def _run(name: str, answers: Sequence[str]) -> list[str]:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from dshq_widget.lessons import Verdict, check
+    from dshq_widget.lessons import Verdict, judged
+
+    judgements = list[tuple[str, ...]]()  # an answer may reach a verdict, or what makes one, and not these
+
+    def check(*answer: Any, **named: Any) -> Verdict:
+        judgements.append((judgement := judged(*answer, **named))[0])
+        return Verdict(*judgement)
 
     importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
@@ -208,10 +226,11 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
             with guarded():  # the check calls what the answer has made
                 try:
                     verdict = eval(compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check}))
-                except Exception as error:  # of a name that the answer does not have, for example
+                except BaseException as error:  # of a name that the answer does not have, for example
                     lack = f"the check ended with {said(error)}"
-            if type(verdict) is Verdict:
-                lack = "" if verdict.done else repr(verdict)
+            if type(verdict) is Verdict and len(judgements) == 1:
+                lack = repr(Verdict(judgements[0], "")) if judgements[0] else ""
+            judgements.clear()
             found.append(lack)
         else:
             before = dict(shell.user_ns)

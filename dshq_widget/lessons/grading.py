@@ -14,8 +14,9 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat.v4 import new_output
 from traitlets import Bool
 
-from dshq_widget.lessons.afresh import LONGEST_ANSWER, READ, SECONDS, lesson_sources, missing
+from dshq_widget.lessons.afresh import LONGEST_ANSWER, READ, SECONDS, exercises_of, lesson_sources, missing
 from dshq_widget.lessons.reach import reached
+from dshq_widget.lessons.table import LESSONS
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
 MOST_STATEMENTS = 300
@@ -38,21 +39,23 @@ class Afresh(Preprocessor):
         """The notebook with the outputs of such checks changed, and without saved widgets; the resources as they
         were.
         """
-        cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells]
+        cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells if cell.cell_type == "code"]
         answers = _answers(nb)
         # nbgrader restores the cells of checks, not those of answers: a student may have taken these, or their marks
-        checked = [mark["grade_id"].removesuffix("-check") for _, mark in cells if mark.get("grade")]
-        for name in sorted({re.sub(r"-\d+$", "", key) for key in checked}):
-            ordered = sorted((key for key in checked if re.fullmatch(rf"{re.escape(name)}-\d+", key)), key=_number)
-            lacks = dict(zip(ordered, _lacks(name, nb, ordered, answers), strict=True))
+        checked = {key for _, mark in cells if (key := _key(mark))}
+        for name in sorted({_lesson(key) for key in checked}):
+            theirs = [key for key in checked if _lesson(key) == name]
+            lacks = _lacks(name, nb, {key: answers.get(key, "") for key in theirs})
             lacks |= {key: f"{GONE}: {lack}" for key, lack in lacks.items() if lack and key not in answers}
             for cell, mark in cells:
-                lack = lacks.get(mark.get("grade_id", "").removesuffix("-check")) if mark.get("grade") else None
+                lack = lacks.get(_key(mark))
                 if lack and _passed(cell) and not lack.startswith(READ):
                     lack = f"{READ}: its check is done in the notebook, and not here: {lack}"
                 if lack:  # alone: nbgrader takes the points from a number that stands before an error
                     text = f"checked again in a process of its own: {lack}"
                     cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
+                elif lack == "" and _passed(cell):  # nbgrader gives no points to what writes there
+                    cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
         nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
 
@@ -62,18 +65,38 @@ def _passed(check: Any) -> bool:
     return check.execution_count is not None and not any(output.output_type == "error" for output in check.outputs)
 
 
-def _lacks(name: str, nb: Any, ordered: list[str], answers: dict[str, str]) -> list[str]:
-    """What the answers lack by themselves, "" also for one that is done with what the student has put beside it."""
-    alone, began = [answers.get(key, "") for key in ordered], time.monotonic()
-    lacks = missing(name, alone)
-    if not any(lacks):
+def _key(mark: Any) -> str:
+    """The answer that the check with this mark is of, "" if it is none of a lesson's: an instructor may ask more."""
+    found = re.fullmatch(r"(.+)-([1-9]\d?)-check", str(mark.get("grade_id", ""))) if mark.get("grade") else None
+    if found is None or found[1] not in LESSONS or int(found[2]) > len(exercises_of(found[1])):
+        return ""
+    return found[0].removesuffix("-check")
+
+
+def _lesson(key: str) -> str:
+    return key.rpartition("-")[0]
+
+
+def _lacks(name: str, nb: Any, answers: dict[str, str]) -> dict[str, str]:
+    """What the answers lack by themselves, "" also for one that is done with what the student has put beside it. By
+    their marks, whose number is that of the exercise: an assignment may leave out some.
+    """
+    began = time.monotonic()
+    ordered = [f"{name}-{k}" for k in range(1, max(map(_number, answers)) + 1)]
+
+    def missed(each: dict[str, str], seconds: float) -> dict[str, str]:
+        found = missing(name, [each.get(key) for key in ordered], seconds)
+        return {key: lack for key, lack in zip(ordered, found, strict=True) if key in answers}
+
+    lacks = missed(answers, SECONDS)
+    if not any(lacks.values()):
         return lacks
     beside = _beside(nb, lesson_sources(name))
-    whole = [one if one.startswith("%%") else beside.get(key, one) for key, one in zip(ordered, alone, strict=True)]
-    if whole == alone:
+    whole = {key: one if one.startswith("%%") else beside.get(key, one) for key, one in answers.items()}
+    if whole == answers:
         return lacks
-    again = missing(name, whole, max(1.0, SECONDS - (time.monotonic() - began)))
-    return [lack if other else "" for lack, other in zip(lacks, again, strict=True)]
+    again = missed(whole, max(1.0, SECONDS - (time.monotonic() - began)))
+    return {key: lack if again[key] else "" for key, lack in lacks.items()}
 
 
 def _beside(nb: Any, given: list[str]) -> dict[str, str]:
@@ -85,8 +108,8 @@ def _beside(nb: Any, given: list[str]) -> dict[str, str]:
     left = MOST_STATEMENTS
     for cell in nb.cells:
         mark = cell.metadata.get("nbgrader", {})
-        if mark.get("grade"):
-            found[mark["grade_id"].removesuffix("-check")] = "\n\n".join(code)
+        if key := _key(mark):
+            found[key] = "\n\n".join(code)
             code = []
         elif cell.cell_type == "code" and cell.source.strip() not in theirs and len(cell.source) <= room:
             room -= len(cell.source)
@@ -132,7 +155,7 @@ def _answers(nb: Any) -> dict[str, str]:
             own = _has_code(cell.source)  # whoever runs it says what is wrong
             found[mark["grade_id"]] = cell.source if own else file or cell.source
             file = ""
-        elif "exercise" in cell.metadata.get("tags", []) and cell.source.startswith("%%"):
+        elif "exercise" in (cell.metadata.get("tags") or []) and cell.source.startswith("%%"):
             file = cell.source
     return found
 

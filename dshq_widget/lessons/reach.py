@@ -8,6 +8,7 @@ and, as its lesson does, of this package.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import symtable
 import types
@@ -48,8 +49,9 @@ what lies in the folder: somebody's text in quotes would run that nobody has rea
 """
 _IMPORTING = ("dshq_widget", "gymnasium")
 _DUNDERS = r"__(?!init__|name__)\w*__"
+_DUNDER = re.compile(r"__\w+__")
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
-"""Names that an answer may not use by themselves."""
+"""Names that an answer may not use by themselves. Its classes may have an `__init__`; it may not change another's."""
 _SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
 """Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
 _WHOLE = "abc|matplotlib|np"
@@ -68,14 +70,16 @@ _PRIVATE = re.compile(r"_(?!_)\w*")
 """Parts of a module that are not for its users."""
 
 
-def reached(answer: str, lesson: list[str]) -> list[str]:
-    """The names in an answer that have to be read by somebody, sorted; `lesson` is the source of the lesson's cells.
-    Raises SyntaxError for an answer that is no Python.
+def reached(answer: str, lesson: list[str], before: list[str] | None = None) -> list[str]:
+    """The names in an answer that have to be read by somebody, sorted; `lesson` is the source of the lesson's cells,
+    and `before` what has run by then: names that were imported there stand for the same here. Raises SyntaxError for an
+    answer that is no Python.
     """
     files = {head.group() for cell in lesson if (head := FILE.match(cell))}
     given = [ast.parse(FILE.sub("", cell)) for cell in lesson]
     is_file = (head := FILE.match(answer)) is not None and head.group() in files
     source = FILE.sub("", answer) if is_file else answer
+    earlier = _trees(before or [])
     tree, own = ast.parse(source), _own(symtable.symtable(source, "<answer>", "exec"))
     allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
     changes_file = bool(files) and not is_file
@@ -85,9 +89,13 @@ def reached(answer: str, lesson: list[str]) -> list[str]:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own
     found |= {name for name in used if NAMES.fullmatch(name)}
     found |= {name for name in _attributes(tree) if ATTRIBUTES.fullmatch(name)}
-    found |= _importing(tree, given, own) if changes_file else {name for name in _attributes(tree) if name == WRITES}
+    writes = {name for name in _attributes(tree) if name == WRITES}
+    found |= _importing(tree, [*given, *earlier], own) if changes_file else writes
     found |= {name for name in _words(tree) if re.fullmatch(_SPECIAL, name)}
-    return sorted(found | set(_taken(tree, given, own)))
+    changed = {node.attr for node in _changed(tree)} - found
+    found |= {f"{name} (changed)" for name in changed if _DUNDER.fullmatch(name)}
+    found |= {f"{name} (in a class)" for name in _held(tree)}
+    return sorted(found | set(_taken(tree, given, own, earlier)))
 
 
 def _own(table: symtable.SymbolTable) -> set[str]:
@@ -142,11 +150,39 @@ def _importing(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> set
     return {path for path in paths if path.partition(".")[0] in _IMPORTING}
 
 
-def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> Iterator[str]:
+def _held(tree: ast.AST) -> set[str]:
+    """The modules that classes import: each is an attribute then, by a name that says nothing of it."""
+    found, classes = set[str](), [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    inside: list[ast.AST] = [part for node in classes for part in node.body]
+    for node in inside:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= _imports(node)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inside += ast.iter_child_nodes(node)
+    return found
+
+
+def _changed(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """The attributes that a source sets or deletes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            yield node
+
+
+def _trees(sources: list[str]) -> list[ast.Module]:
+    """Of those that are Python."""
+    found = list[ast.Module]()
+    for source in sources:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            found.append(ast.parse(FILE.sub("", source)))
+    return found
+
+
+def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str], before: list[ast.Module]) -> Iterator[str]:
     """What a source takes from modules and may not, what it sets there, and modules that it hands on, from which
     something could be taken under another name.
     """
-    modules, parts = _bound([*lesson, tree])
+    modules, parts = _bound([*lesson, *before, tree])
     ours = {path for path in _bound(lesson)[1].values() if path.startswith("dshq_widget.")}
     whole = {*modules.values(), *(f"numpy.{name}" for name in OF_NUMPY)}
     whole |= {path for path in parts.values() if CHECKS.fullmatch(path)}
@@ -154,12 +190,13 @@ def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> Iterato
         yield from _astray(path, ours)
     known = {name: path for name, path in (modules | parts).items() if name not in own}
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    changed = set(_changed(tree))
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         if not (path := _path(node, known)):
             continue
         yield from _astray(path, ours)
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        if node in changed:
             yield f"{path} (changed)"
         if path in whole and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
             yield f"{path} (as a whole)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Protocol
 
@@ -34,7 +35,8 @@ def supersede(widget: Closes) -> bool:
     cell, execution = running
     earlier, widgets = _made.get(cell, (execution, []))
     superseded = widgets if earlier != execution else []
-    for old in superseded:
-        old.close()
     _made[cell] = (execution, [widget] if superseded else [*widgets, widget])
+    with contextlib.ExitStack() as closing:  # all of them, where Ctrl-C ends the waiting for one
+        for old in reversed(superseded):
+            closing.callback(old.close)
     return bool(superseded)

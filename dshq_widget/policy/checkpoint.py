@@ -254,8 +254,21 @@ def parse(content: bytes, name: str) -> Checkpoint:
         raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file of allowed size whose first bytes look right; never waits on a pipe or device."""
+def version_of(path: str | os.PathLike[str]) -> int | None:
+    """The version that a file says it has, by its header alone, of which nothing else is checked; None if it does not
+    say so.
+    """
+    try:
+        header = _json(_read(path, whole=False)[8:], "header", dict)
+        return _count(header["__metadata__"], "version")
+    except (OSError, LookupError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _read(path: str | os.PathLike[str], whole: bool = True) -> bytes:
+    """The bytes of a regular file of allowed size whose first bytes look right, or those up to its tensors; never waits
+    on a pipe or device.
+    """
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise CheckpointError("it is not a regular file")
     descriptor = os.open(path, os.O_RDONLY | BINARY | NO_WAIT)
@@ -266,8 +279,8 @@ def _read(path: str | os.PathLike[str]) -> bytes:
         if status.st_size > MAX_FILE_BYTES:
             raise CheckpointError(f"it has {status.st_size:,} bytes, more than the {MAX_FILE_BYTES:,} that are allowed")
         start = file.read(9)
-        _header_length(start, status.st_size)
-        return start + file.read(status.st_size - len(start))
+        end = 8 + _header_length(start, status.st_size)
+        return start + file.read((status.st_size if whole else end) - len(start))
 
 
 def _header_length(content: bytes, size: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MOST_SAID = 10_000
 """Letters of it: an error has to fit into a message."""
+MOST_NAME = 200
+"""Letters of its class's name."""
 
 
 def words_of(error: BaseException) -> str | None:
@@ -31,4 +33,4 @@ def said(error: BaseException) -> str:
 
 def _class_of(error: BaseException) -> str:
     """The name of its class, whatever that class's own class says it is."""
-    return str(type.__dict__["__name__"].__get__(type(error)))
+    return str(type.__dict__["__name__"].__get__(type(error)))[:MOST_NAME]

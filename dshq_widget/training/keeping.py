@@ -59,10 +59,10 @@ class Keeping(Callbacks):
     def holds(self, path: str | os.PathLike[str]) -> bool:
         """Whether that file is this run's own and has its newest policy."""
         with self._run.lock:
-            newest, saved = self.latest_policy(), None
-            if os.path.realpath(self._run.files.to_resume() or "") == os.path.realpath(path):
-                saved = self._run.files.held(newest)
-            return saved is not None and saved.version == newest.version
+            own = self._run.files.to_resume()
+            if own is None or os.path.realpath(own) != os.path.realpath(path):
+                return False
+            return checkpoint.version_of(own) == self.latest_policy().version
 
     def autosave(self) -> None:
         """Ask a training learner to write the autosave soon. Returns at once."""
@@ -72,7 +72,7 @@ class Keeping(Callbacks):
 
     def policy_file(self) -> bytes:
         """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Waits for nothing but its
-        weights, if it is untrained.
+        weights, if it is untrained. Raises CheckpointError where it is more than its network, and that is in no file.
         """
         while True:
             self.latest_policy().draw()

@@ -64,6 +64,11 @@ class Run:
             raise
         self._end = finalize(self, _leave, self.path, lock)
 
+    @property
+    def stays(self) -> bool:
+        """Whether `close` leaves the folder, since something is kept in it."""
+        return bool(_kept(self.path))
+
     def close(self) -> None:
         """Release the run for a later kernel; a folder in which nothing is kept is removed. Twice is fine."""
         self._end()

@@ -158,15 +158,23 @@ class DrillWidget(Exported):
         if self._closed:
             return
         self._closed = True
-        for show in (self._kernel_show, self._policy_show):
-            if show is not None:
-                show.close()
-        self._trainer.close()
+        try:
+            for show in (self._kernel_show, self._policy_show):
+                if show is not None:
+                    show.close()
+            self._trainer.close()
+        finally:  # Ctrl-C ends the waiting alone
+            self._end()
+
+    def _end(self) -> None:
+        """The page hears the last of it."""
         self._refresh()
         self._outbox.notify()
-        if self._sender is not None and self._sender is not threading.current_thread():
-            self._sender.join(2.0)
-        super().close()
+        try:
+            if self._sender is not None and self._sender is not threading.current_thread():
+                self._sender.join(2.0)
+        finally:
+            super().close()
 
     def __enter__(self) -> DrillWidget:
         return self

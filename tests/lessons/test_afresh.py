@@ -249,7 +249,7 @@ raise ValueError(sorted(name for name in os.environ if name.startswith(("DSHQ_LE
 
 
 def test_the_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    monkeypatch.setattr(afresh, "reached", lambda answer, *_: [])
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "the instructor's")
     monkeypatch.setenv("DSHQ_LEAGUE_TOKEN", "the instructor's")
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")
@@ -270,7 +270,7 @@ except OSError:
 
 @pytest.mark.skipif(PORTABLE, reason="Windows does not limit the size of files")
 def test_what_a_process_prints_fills_neither_memory_nor_disk(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    monkeypatch.setattr(afresh, "reached", lambda answer, *_: [])
     (lack,) = afresh.missing(LESSON.name, [PRINTS])
     assert lack.startswith("the process of the check ended without a result: x") and lack.endswith("the end")
     assert len(lack) < 400
@@ -304,7 +304,7 @@ raise ValueError(re.findall(r"\\b[0-9a-f]{32}\\b", seen))
 
 
 def test_no_frame_has_the_word_while_an_answer_runs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])  # as if it had hidden its names
+    monkeypatch.setattr(afresh, "reached", lambda answer, *_: [])  # as if it had hidden its names
     assert afresh.missing(LESSON.name, [FRAMES]) == ["the answer ended with ValueError: []"]
 
 
@@ -342,7 +342,7 @@ raise ValueError(os.getpid())
 @pytest.mark.skipif(PORTABLE, reason="Windows has no groups of processes")
 def test_what_an_answer_leaves_is_ended_and_not_waited_for(monkeypatch: pytest.MonkeyPatch):
     """PyTorch's loaders of data make such processes, and one of them may never end."""
-    monkeypatch.setattr(afresh, "reached", lambda answer, lesson: [])
+    monkeypatch.setattr(afresh, "reached", lambda answer, *_: [])
     (said,) = afresh.missing(LESSON.name, [STAYS], seconds=500.0)
     group = int(said.removeprefix("the answer ended with ValueError: "))
     until(lambda: not [one for one in psutil.process_iter() if _group_of(one.pid) == group and _runs(one)])
@@ -367,7 +367,7 @@ def test_a_check_that_was_done_in_the_students_kernel_alone_is_a_failed_one(monk
     made.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
     asked: list[tuple[str, list[str]]] = []
 
-    def lacking(name: str, sources: list[str]) -> list[str]:
+    def lacking(name: str, sources: list[str], _: float) -> list[str]:
         asked.append((name, sources))
         return ["Not yet: the sum", "", "", ""]
 
@@ -390,7 +390,7 @@ def test_a_number_that_the_students_kernel_displayed_gives_no_points(own: list[A
     number = new_output("execute_result", data={"text/plain": "10.0"}, execution_count=1)
     check.outputs = [number, *own]
     assert utils.determine_grade(check) == (10, 10)
-    monkeypatch.setattr("dshq_widget.lessons.grading.missing", lambda name, sources: ["Not yet"] * len(sources))
+    monkeypatch.setattr("dshq_widget.lessons.grading.missing", lambda name, sources, _: ["Not yet"] * len(sources))
     Afresh()(made, {})
     assert utils.determine_grade(check) == (0, 10)
 
@@ -436,7 +436,7 @@ def test_an_exercise_that_is_a_file_is_answered_by_its_cell_or_by_code(monkeypat
         answer.source = "# Change the code of the exercise until its check ends without an error."
     asked: list[list[str]] = []
     monkeypatch.setattr(
-        "dshq_widget.lessons.grading.missing", lambda name, sources: asked.append(sources) or [""] * len(sources)
+        "dshq_widget.lessons.grading.missing", lambda name, sources, _: asked.append(sources) or [""] * len(sources)
     )
     Afresh()(made, {})
     assert asked == [[file.source if how == "file" else code]]

@@ -1,8 +1,10 @@
 """Each check refuses wrong answers with a hint, and accepts unusual ones that are right."""
 
+import ast
+
 import pytest
 
-from dshq_widget.lessons import LESSONS
+from dshq_widget.lessons import LESSONS, afresh, check
 from tests.harness.lesson_attempts import attempts as attempts_of
 from tests.harness.lesson_attempts import verdict
 
@@ -28,3 +30,26 @@ def test_a_check_knows_right_from_wrong(lesson, answer, is_right, tmp_path):
 def test_each_check_has_five_wrong_answers_and_two_unusual_right_ones(lesson, exercise, attempts):
     assert len(attempts.wrong) >= 5
     assert len(attempts.right) >= 2
+
+
+def asked() -> list[tuple[str, list[str | None]]]:
+    """Each check of each lesson, with what it is given: the names of its arguments, None for one by its place."""
+    found = list[tuple[str, list[str | None]]]()
+    for name in LESSONS:
+        for tags, source in afresh._cells(name):
+            if "check" in tags:
+                call = ast.parse(source.strip().splitlines()[-1], mode="eval").body
+                assert isinstance(call, ast.Call)
+                found.append((name, [*(None for _ in call.args[1:]), *(each.arg for each in call.keywords)]))
+    return found
+
+
+@pytest.mark.parametrize(("lesson", "given"), asked())
+def test_nothing_is_no_answer(lesson, given):
+    """It was taken for one that the check was not asked about: `plan = None` was done, with the answer before."""
+    for nothing in range(len(given)):
+        places = [None if k == nothing else print for k, name in enumerate(given) if name is None]
+        named = {name: None if k == nothing else print for k, name in enumerate(given) if name is not None}
+        found = check(lesson, *places, **named)
+        assert len(found.missing) == 1 and found.missing[0].endswith("is None: it should be your answer.")
+        assert given[nothing] is None or found.missing[0].startswith(f"`{given[nothing]}` ")

@@ -176,6 +176,41 @@ def test_what_a_lessons_own_cell_calls_changes_nothing():
     assert first == "" and all(others)
 
 
+def test_what_is_missing_is_taken_from_no_verdict_that_an_answer_has_changed():
+    lacks = """def estimate(*answer):
+    kind = type(check("bandit"))
+    kind.missing = property(lambda verdict: (), lambda verdict, value: None)
+"""
+    (lack,) = afresh.missing("bandit", [lacks])
+    assert lack.startswith("Not yet: ")
+
+
+def test_an_instructors_own_questions_are_not_ours():
+    """Each of them ended the grading of everybody: there was no lesson of that name."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    marks = [{"grade": True, "solution": True, "grade_id": key} for key in ("why", "why-1", "bandit-1x", "bandit-9")]
+    marks += [{"grade": True, "locked": True, "grade_id": key} for key in ("cell-0a1b2c3d", "bandit-9-check")]
+    for mark in marks:
+        made.cells.insert(of(made, "bandit-1"), new_code_cell(HELPER if mark["grade_id"] == "why" else "assert True"))
+        made.cells[of(made, "bandit-1") - 1].metadata["nbgrader"] = mark
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    assert not any(lacks(made).values())
+
+
+def test_an_assignment_may_leave_out_exercises():
+    """The answers behind one were checked as those to other exercises."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    left_out = {"bandit-2", "bandit-2-check"}
+    made.cells = [cell for cell in made.cells if cell.metadata.get("nbgrader", {}).get("grade_id") not in left_out]
+    made.cells[of(made, "bandit-4")].source = "def bounds(values, counts, t, c):\n    return values"
+    found = lacks(made)
+    assert {key: bool(lack) for key, lack in found.items()} == {
+        "bandit-1-check": False,
+        "bandit-3-check": False,
+        "bandit-4-check": True,
+    }
+
+
 def test_what_stands_beside_takes_no_points_from_an_answer_that_needs_nothing():
     """Another answer was wrong alone, so all were run again with what is beside them, of which a part is left out."""
     made = assignments.assignment(Material.of(LESSONS["bandit"]))

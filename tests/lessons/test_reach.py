@@ -46,7 +46,9 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("type('A', (float,), {'__sub__': lambda a, b: 0.0})", ["__sub__"]),
         ("type('A', (float,), dict(__sub__=lambda a, b: 0.0))", ["__sub__"]),
         ("class A:\n    class __ne__(dict):\n        def __init__(self, other):\n            pass", ["__ne__"]),
-        ("class A:\n    from math import isnan as __ne__", ["__ne__"]),
+        ("class A:\n    from math import isnan as __ne__", ["__ne__", "math (in a class)"]),
+        ("class A:\n    if 1:\n        import numpy as q\nA.q.allclose = print", ["numpy (in a class)"]),
+        ("class A:\n    def f(self):\n        from math import log\n        return log(2)", []),
         ("class A:\n    match print:\n        case __eq__:\n            pass", ["__eq__"]),
         ("class A:\n    match [print]:\n        case [*__len__, __bool__]:\n            pass", ["__bool__"]),
         ("class A:\n    try:\n        1 / 0\n    except ArithmeticError as __hash__:\n        pass", ["__hash__"]),
@@ -60,6 +62,9 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ),
         ("import torch.nn.functional as F\nF.relu", ["torch.nn.functional"]),
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
+        ("type(check('bandit')).__init__ = print", ["__init__ (changed)"]),
+        ("for str.__name__ in 'x':\n    pass", ["__name__ (changed)"]),
+        ("class A:\n    def __init__(self):\n        self.__x, self.y = 1, 2\nA().z = 3", []),
         ("if __name__ == '__main__':\n    print('__init__')", []),
         ("def f(input, np):\n    vars = lambda io: io + input\n    np.lib, np.x = 1, vars(2)\n    return np, vars", []),
         ("def f(xs):\n    return [open for open in xs], open('a')", ["open"]),
@@ -72,6 +77,14 @@ RIGHT, *_ = answers(LESSONS["bandit"])
 )
 def test_what_an_answer_names(answer: str, names: list[str]):
     assert reached(answer, BANDIT) == names
+
+
+def test_a_name_that_was_imported_before_stands_for_the_same():
+    """By another answer, say: what it was of numpy's was changed there, and nobody saw it."""
+    answer = "def f():\n    q.allclose = print\n    return q.zeros(2), table"
+    assert reached(answer, BANDIT) == []
+    before = ["import numpy as q", "from dshq_widget.lessons import table", "no Python"]
+    assert reached(answer, BANDIT, before) == ["dshq_widget.lessons.table", "numpy.allclose (changed)"]
 
 
 def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_made_of():

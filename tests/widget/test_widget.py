@@ -340,6 +340,28 @@ def test_running_a_cell_again_closes_what_it_made(make, monkeypatch, tmp_path):
     assert first.save(tmp_path / "kept").exists(), "what it learned can still be saved"
 
 
+def test_ctrl_c_while_a_cell_closes_what_it_made_leaves_nothing_open(make, monkeypatch):
+    """The old widget stood on the page at "stopping" for good, and nobody could close it, or the new one."""
+    cell = ["cell-a", "run-1"]
+    monkeypatch.setattr(cells, "running_cell", lambda: tuple(cell))
+    first, second = make(), make()
+    close = first._trainer.close
+    monkeypatch.setattr(first._trainer, "close", lambda: (close(), interrupted())[0])
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    cell[1] = "run-2"
+    with pytest.raises(KeyboardInterrupt):
+        make()
+    assert first._closed and first.comm is None and not first._sender.is_alive()
+    assert second._closed and second.comm is None
+    _, [third] = cells._made["cell-a"]
+    cell[1] = "run-3"
+    make()
+    assert third.comm is None and not third._sender.is_alive()
+
+
 def test_the_same_in_a_real_kernel(tmp_path):
     """Cells are told apart by what JupyterLab writes into the request's metadata."""
     manager, client = start_new_kernel(kernel_name="python3")

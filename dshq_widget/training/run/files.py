@@ -263,7 +263,8 @@ class RunFiles:
         from dshq_widget.training.saved_runs import Run
 
         folders = [folder for folder in (self._folder, self._beside) if folder is not None]
-        going = [os.path.realpath(folder.path) for folder in folders if not isinstance(folder, Run)]
+        gone = [folder for folder in folders if not (isinstance(folder, Run) and folder.stays)]
+        going = [os.path.realpath(folder.path) for folder in gone]
         path = self.to_resume()
         if path and os.path.realpath(os.path.dirname(path)) in going:
             self.leave(newest, needed)

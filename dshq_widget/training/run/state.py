@@ -17,6 +17,7 @@ from dshq_widget.learning.saved.saved_state import with_fresh_moments
 from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.runtime.words import reason_of
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run.config import RunConfig
@@ -184,8 +185,8 @@ class RunState:
         (saved, name), self._arriving = self._arriving, None
         try:
             self.replace(saved, name)
-        except CheckpointError as error:
-            self._status.warn(f"{name} was not loaded: {error}")
+        except (CheckpointError, OSError, MemoryError) as error:
+            self._status.warn(f"{name} was not loaded: {reason_of(error)}")
 
     def _set_aside(self, name: str) -> Path | None:
         """Keep what was learned, which is being replaced, in a file of that name, with the settings that trained it."""
@@ -224,7 +225,7 @@ class RunState:
 
     def to_play(self, newest: PolicyVersion) -> Checkpoint:
         """That policy as a file that plays. Where it is more than its network, with what acts; before the learner has
-        published any, that is the policy of the run's file.
+        published any, that is the policy of the run's file. Raises CheckpointError if there is neither.
         """
         algorithm = self._config.algorithm
         if algorithm.plays_alone:
@@ -233,7 +234,7 @@ class RunState:
             return self.checkpoint(newest, {self._acting_name: acting[1]})
         saved = self._files.held(newest)
         if saved is None:
-            return self.checkpoint(newest, {})
+            return self._untrained(newest)
         kept = (self._acting_name, f"train.{algorithm.name}.agent.")
         return self._of(saved, {name: row for name, row in saved.state.items() if name.startswith(kept)})
 
@@ -267,6 +268,10 @@ class RunState:
             return self.checkpoint(newest, {**self._rest_of(saved, newest), self._acting_name: acting[1]})
         if saved is not None:
             return self._of(saved, saved.state)
+        return self._untrained(newest)
+
+    def _untrained(self, newest: PolicyVersion) -> Checkpoint:
+        """A policy of which there is no more than its network. Raises CheckpointError if it was trained."""
         if newest.trained:
             raise CheckpointError(
                 f"of version {newest.version} there is no more than a stand-in, since there is no file of "
@@ -275,11 +280,15 @@ class RunState:
         return self.checkpoint(newest, {})
 
     def take_back(self) -> None:
-        """The learner has ended, maybe by force: `put_down`, or a sentence where that cannot be written."""
+        """The learner has ended, maybe by force: `put_down`, or a sentence where that is not possible."""
         try:
             self.put_down()
         except OSError as error:
             self._status.warn(f"{error}")
+        except Exception as error:  # of no memory for the file, say: the run ends all the same
+            log.exception("what the learner of %s has left is not in a file", self._spec.name)
+            version = self._latest.newest().version
+            self._status.warn(f"version {version} may be in this process alone: {reason_of(error)}")
 
     def put_down(self) -> None:
         """The newest policy is in the run's file, where it is more than its network; else the run is what is left of
@@ -287,14 +296,13 @@ class RunState:
         be written: the next learner would replace it.
         """
         newest = self._latest.newest()
-        if not newest.trained or (self._config.algorithm.plays_alone and self._files.to_resume()):
+        alone, path = self._config.algorithm.plays_alone, self._files.to_resume()
+        if not newest.trained or (path and (alone or checkpoint.version_of(path) == newest.version)):
             return
         saved = self._files.held(newest)
-        if self._config.algorithm.plays_alone:
+        if alone:
             if saved is not None:
                 self._write(self.checkpoint(newest, self._rest_of(saved, newest)))
-            return
-        if saved is not None and saved.version == newest.version and self._files.to_resume():
             return
         try:
             left = self._left(newest, saved)
@@ -303,7 +311,7 @@ class RunState:
             self._status.forget()
             self._status.warn(f"training is back at its beginning: {error}")
             return
-        if left.version == newest.version or self._files.to_resume() is None:
+        if left.version == newest.version or path is None:
             self._write(left)
         if left.version == newest.version:
             return

@@ -131,6 +131,60 @@ def test_a_disk_that_is_full_leaves_the_version_that_was_saved(ended, tmp_path, 
         assert np.abs(on - was).max() < np.abs(on - then).max()
 
 
+@pytest.mark.parametrize("gentle", [False, True])
+def test_no_memory_for_what_is_left_leaves_no_run_that_is_stopping(ended, monkeypatch, gentle):
+    """Its status was "stopping" for good, and `join` never returned."""
+    trainer, warnings = ended(gentle=gentle)
+
+    def none(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint, "load", none)
+        trainer._run.state.take_back()
+        assert warnings[-1] == "version 3 may be in this process alone: MemoryError"
+        with pytest.raises(RuntimeError, match="training cannot start: MemoryError"):
+            trainer.train_for(updates=1, progress=False)
+    assert trainer.train_for(updates=1, progress=False)
+
+
+def test_the_learner_of_a_run_that_has_its_file_reads_nothing_more(tmp_path, learners_in_threads, monkeypatch):
+    """A quarter of a gigabyte, in the kernel, whenever somebody pressed Stop."""
+    with Trainer("bandit", log_dir=tmp_path / "log", **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        monkeypatch.setattr(checkpoint, "load", None)
+        trainer._run.state.put_down()
+        assert trainer.holds(tmp_path / "log" / "autosave.dshq")
+        assert checkpoint.version_of(tmp_path / "log" / "autosave.dshq") == trainer.version == 2
+    for content in (b"", b"PK", b"x" * 100, (50).to_bytes(8, "little") + b"{}" * 25, (2).to_bytes(8, "little") + b"{}"):
+        (tmp_path / "no.dshq").write_bytes(content)
+        assert checkpoint.version_of(tmp_path / "no.dshq") is None
+    assert checkpoint.version_of(tmp_path) is None
+
+
+def test_where_there_is_no_place_for_a_file_the_learner_is_not_blamed(ended, tmp_path):
+    """It was said to have been too slow, or a file to have a version that was not there."""
+    trainer, warnings = ended(gentle=False)
+    trainer.start()
+    until(lambda: trainer.version > 3)
+    before = len(warnings)
+    with pytest.raises(CheckpointError, match="cannot save .*nowhere.*: No such file or directory"):
+        trainer.save(tmp_path / "nowhere" / "bot.dshq")
+    assert not any("has version" in warning for warning in warnings[before:])
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_policy_that_was_loaded_is_there_after_close_wherever_its_file_was(tmp_path, learners_in_threads, kept):
+    """The folder of a run that has only loaded a file goes with it, on a hub, too."""
+    with Trainer("bandit", **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        path = trainer.save(tmp_path / "bot.dshq")
+    with Trainer("bandit", keep_in=tmp_path / "runs" if kept else None, **HOW) as trainer:
+        trainer.load(path)
+    saved = checkpoint.load(trainer.save(tmp_path / "again.dshq"))
+    assert saved.version == 2 and np.array_equal(saved.state[MODEL], checkpoint.load(path).state[MODEL])
+
+
 def test_a_file_that_somebody_removes_is_written_again_where_what_acts_is_known(ended, tmp_path):
     """The next learner began with another model, went on counting, and what acted was gone."""
     trainer, warnings = ended(gentle=True)
