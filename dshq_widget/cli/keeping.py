@@ -50,13 +50,15 @@ def rescue(trainer: Trainer, target: Path | None, first: int) -> tuple[Path | No
     interrupts.hold()
     begun = bool(trainer.device)  # the learner reports it when training begins; before, there is nothing to save
     patience = STOP_SECONDS if trainer.plays_alone else MODEL_SECONDS
+    before = trainer.latest_policy()
     trainer.stop(seconds=patience if begun else 0.0)
     if not trainer.join(STOP_SECONDS + 0.3):
         if begun and patience > STOP_SECONDS:
             print(f"dshq: saving, for up to {patience:g} s; Ctrl-C again ends it at once", file=sys.stderr, flush=True)
         _join(trainer, patience)
     if trainer.latest_policy().step <= first:
-        return None, "nothing was learned yet, so no file was written"
+        lost = f"version {before.version} is lost: its learner had written no file"
+        return None, lost if before.step > first else "nothing was learned yet, so no file was written"
     if target is not None and trainer.holds(target):
         return target, kept(target)
     where, problem = save(trainer, target)

@@ -446,14 +446,15 @@ class Run:
 
     def _resume(self) -> None:
         """Load the newest published weights, and what else a run has from its file. A learner that died has published
-        more than it saved: then the file is of another version, and the optimiser begins with fresh moments; or, where
-        the policy is more than its network, all is as the file has it.
+        more than it saved: then the file is of another version, and the optimiser begins with fresh moments. Where the
+        policy is more than its network, both are of one version (training/run/state.py, `put_down`).
         """
         published = self.publisher.latest()
         saved = checkpoint.load(self.job["resume"]) if self.job.get("resume") else None
         if saved is not None and published is not None and saved.stands_in and saved.version != published[0]:
-            self.warn(f"version {published[0]} was not saved: continuing from version {saved.version}")
-            published = None
+            raise checkpoint.CheckpointError(
+                f"its run cannot be continued: it is at version {published[0]}, and its file at {saved.version}"
+            )
         if saved is not None and (published is None or saved.version == published[0]):
             published, state = (saved.version, saved.step, saved.weights), saved.state
         elif published is None:

@@ -113,7 +113,8 @@ def test_nobody_takes_a_folder_over_while_its_trainer_begins(tmp_path):
         assert one._run.files._claim.held and "another run writes" in said[0]
 
 
-def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_path):
+@pytest.mark.parametrize("wrote", [False, True])
+def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_that_the_other_wrote(tmp_path, wrote):
     (tmp_path / "log").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "log")  # as macOS's /tmp is one
     with Standing("bandit", log_dir=tmp_path / "link") as one:
@@ -121,8 +122,11 @@ def test_a_trainer_whose_folder_was_taken_over_goes_on_from_no_file_in_it(tmp_pa
         assert one._run.files.to_resume() == str(tmp_path / "log" / "loaded.dshq")
         with Standing("bandit", log_dir=tmp_path / "link") as other:
             other.claim()
+            if wrote:
+                other.load(other.save(tmp_path / "other.dshq"))
+            assert (one._run.files.to_resume() is None) == wrote
         one.start()
-        assert one._run.files.to_resume() is None
+        assert (one._run.files.to_resume() is None) == wrote
 
 
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):

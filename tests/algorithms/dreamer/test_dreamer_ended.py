@@ -15,6 +15,7 @@ import pytest
 
 from dshq_widget.algorithms.dreamer.learner import ACTING, WEIGHTS
 from dshq_widget.algorithms.dreamer.saved import dreamer_of
+from dshq_widget.cli.keeping import rescue
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training import keeping
@@ -100,6 +101,15 @@ def test_a_learner_that_saved_nothing_leaves_the_beginning(ended, tmp_path):
     trainer._run.state.take_back()
     assert (trainer.version, trainer.metrics) == (0, {})
     assert warnings[-1].startswith("training is back at its beginning: of version 3 there is no more than a stand-in")
+
+
+def test_dshq_train_says_what_is_lost(ended, tmp_path, monkeypatch):
+    """It said that nothing was learned yet, behind the sentence about what there had been."""
+    trainer, _ = ended(gentle=False)
+    (tmp_path / "log" / "autosave.dshq").unlink()
+    monkeypatch.setattr(trainer, "stop", lambda **_: trainer._run.state.take_back())
+    lost = None, "version 3 is lost: its learner had written no file"
+    assert rescue(trainer, tmp_path / "bot.dshq", first=0) == lost
 
 
 @pytest.mark.parametrize("gentle", [False, True])
@@ -336,3 +346,39 @@ def test_ctrl_c_waits_for_what_only_the_learner_can_save(tmp_path, again):
     assert f"stopped by Ctrl-C; version {saved.version} is kept in {out}" in said
     assert (saved.version == first) == again
     assert ("its learner ended before it had saved version" in said) == again
+
+
+PLAYED = """
+import json, os, signal, sys, threading, time
+import psutil
+from dshq_widget.cli import keeping, play
+from dshq_widget.cli.main import main
+
+keeping.MODEL_SECONDS = 3600.0
+serve = play.serve
+
+def ends(widget):
+    assert widget._trainer.wait(updates=2, progress=False)
+    learner = max(psutil.Process().children(recursive=True), key=lambda each: each.num_threads())
+    learner.suspend()
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(4.0)
+
+def served(widget, port):
+    widget._trainer.start(dreamer=json.loads(sys.argv[1]))
+    threading.Thread(target=ends, args=(widget,), daemon=True).start()
+    return serve(widget, port)
+
+play.serve = served
+sys.exit(main(["play", "bandit", "--algorithm", "dreamer", "--no-browser"]))
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_again_ends_dshq_play_as_it_says():
+    """It stood still for as long as its learner: the signals came to somebody who only waits for the first."""
+    with Started("-c", PLAYED, json.dumps(SMALL), stderr=subprocess.PIPE) as started:
+        _, said = started.process.communicate(timeout=PATIENCE)
+    assert "Ctrl-C again ends it at once" in said and "is kept in" in said
+    assert started.process.returncode == 0
