@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from dshq_widget.system import processes
-from dshq_widget.system.ending import HANGUP, SIGNALS
+from dshq_widget.system.ending import heard
 
 FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
 """When the process is ended by force, and how often the signal is sent again until then."""
@@ -60,8 +60,7 @@ class Watch:
         self._read, self._write = socket.socketpair()  # Windows waits for no pipe, and asks for sockets here
         self._write.setblocking(False)
         self._fd_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
-        closing = [HANGUP] if HANGUP and signal.getsignal(HANGUP) == signal.SIG_DFL else []
-        self._before = {number: signal.signal(number, self._handle) for number in (*SIGNALS, *closing)}
+        self._before = {number: signal.signal(number, self._handle) for number in heard()}
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
         self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
         self._thread.start()

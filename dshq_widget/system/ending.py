@@ -8,9 +8,14 @@ import threading
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-HANGUP = getattr(signal, "SIGHUP", None)
+CLOSED: tuple[int, ...] = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 """The terminal was closed, on systems that say so by a signal."""
 LOOK_SECONDS = 0.2
+
+
+def heard() -> list[int]:
+    """The signals that ask this program to end: `SIGNALS`, and the end of its terminal unless it is to outlive that."""
+    return [*SIGNALS, *(number for number in CLOSED if signal.getsignal(number) != signal.SIG_IGN)]
 
 
 class EndSignal:
@@ -20,8 +25,7 @@ class EndSignal:
 
     def __enter__(self) -> "EndSignal":
         self._event = threading.Event()
-        closing = [HANGUP] if HANGUP and signal.getsignal(HANGUP) != signal.SIG_IGN else []
-        self._before = {number: signal.signal(number, self._ended) for number in (*SIGNALS, *closing)}
+        self._before = {number: signal.signal(number, self._ended) for number in heard()}
         return self
 
     def _ended(self, number: int, frame: FrameType | None) -> None:
