@@ -1,7 +1,7 @@
-"""nbgrader's step that finds marks which a notebook has twice, and leaves none that nbgrader cannot read: it would end
-the grading of everybody.
+"""nbgrader's steps that find marks which a notebook has twice, or from another notebook, and leave none that nbgrader
+cannot read: it would end the grading of that student, or of everybody.
 
-`nbgrader_config.py` of the course has it in the place of nbgrader's own (tools/instructor/assignments.py).
+`nbgrader_config.py` of the course has them in the place of nbgrader's own (tools/instructor/assignments.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.preprocessors import DeduplicateIds
+from nbgrader.preprocessors import DeduplicateIds, OverwriteCells
 
 
 class OneMarkEach(DeduplicateIds):
@@ -22,6 +22,20 @@ class OneMarkEach(DeduplicateIds):
         _drop_others(nb)
         nb, resources = super().preprocess(nb, resources)
         _drop_others(nb)
+        return nb, resources
+
+
+class KnownMarks(OverwriteCells):
+    """In the place of nbgrader's own, which takes the name alone from the mark of a cell that the assignment does not
+    have, such as one that a student has copied from another one. There is no grade for a notebook with half a mark.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """The notebook as nbgrader has it, and without such marks."""
+        nb, resources = super().preprocess(nb, resources)
+        for cell in nb.cells:
+            if "grade_id" not in cell.metadata.get("nbgrader", {"grade_id": ""}):
+                del cell.metadata["nbgrader"]
         return nb, resources
 
 

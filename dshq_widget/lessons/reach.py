@@ -50,6 +50,7 @@ what lies in the folder: somebody's text in quotes would run that nobody has rea
 _IMPORTING = ("dshq_widget", "gymnasium")
 _DUNDERS = r"__(?!init__|name__)\w*__"
 _DUNDER = re.compile(r"__\w+__")
+_MANGLED = re.compile(r"__\w*(?<!__)")  # another name within a class
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves. Its classes may have an `__init__`; it may not change another's."""
 _SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
@@ -95,6 +96,8 @@ def reached(answer: str, lesson: list[str], before: list[str] | None = None) -> 
     changed = {node.attr for node in _changed(tree)} - found
     found |= {f"{name} (changed)" for name in changed if _DUNDER.fullmatch(name)}
     found |= {f"{name} (in a class)" for name in _held(tree)}
+    private = {name for names in _bound([tree]) for name in names if _MANGLED.fullmatch(name)}
+    found |= {f"{name} (imported)" for name in private}
     return sorted(found | set(_taken(tree, given, own, earlier)))
 
 

@@ -67,6 +67,7 @@ class DrillWidget(Exported):
 
     _esm = traitlets.Unicode().tag(sync=True)
     _closed = True  # until it is open: ipywidgets closes a widget whose constructor failed
+    _interrupted = False  # while it closed
 
     def __init__(
         self,
@@ -156,6 +157,8 @@ class DrillWidget(Exported):
     def close(self) -> None:
         """End training and remove the widget from the page; closing twice is fine. The policy can still be saved."""
         if self._closed:
+            if self._interrupted:
+                self._trainer.close()
             return
         self._closed = True
         try:
@@ -163,7 +166,10 @@ class DrillWidget(Exported):
                 if show is not None:
                     show.close()
             self._trainer.close()
-        finally:  # Ctrl-C ends the waiting alone
+        except KeyboardInterrupt:  # it ends the waiting alone; perhaps it came before the trainer had begun to close
+            self._interrupted = True
+            raise
+        finally:
             self._end()
 
     def _end(self) -> None:

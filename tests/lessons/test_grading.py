@@ -146,6 +146,33 @@ def test_a_cell_that_was_copied_or_is_marked_otherwise_ends_nobodys_grading(mark
     assert of(made, "shaping-1") and of(made, "shaping-1-check")
 
 
+def test_a_cell_from_another_assignment_is_one_beside_the_answers(tmp_path):
+    """A student pasted last week's helper, with its mark. nbgrader takes half of that, and gave no grade for it."""
+    pytest.importorskip("nbgrader", reason="pip install 'dshq-widget[instructor]'")
+    from nbgrader.api import Gradebook
+    from nbgrader.converters import Autograde
+    from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, OverwriteCells, SaveCells
+    from traitlets.config import Config
+
+    course = Config()
+    exec(assignments.CONFIGURATION, {"get_config": lambda: course, "__file__": __file__})
+    (known,) = [step for step in Autograde(config=course).sanitize_preprocessors if issubclass(step, OverwriteCells)]
+    given = {"notebook": "bandit", "assignment": "bandit", "db_url": f"sqlite:///{tmp_path}/gradebook.db"}
+    with Gradebook(given["db_url"]) as book:
+        book.add_assignment("bandit")
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    for step in (ComputeChecksums, SaveCells):
+        made, _ = step()(made, {"nbgrader": given})
+    theirs = assignments.assignment(Material.of(LESSONS["shaping"]))
+    pasted = copy.deepcopy(theirs.cells[of(theirs, "shaping-1")])
+    pasted.id, pasted.source = "pasted", HELPER
+    made.cells.insert(of(made, "bandit-1"), pasted)
+    made.cells[of(made, "bandit-1")].source = WITH_HELPER
+    for step in (known, CheckCellMetadata):
+        made, _ = step()(made, {"nbgrader": given})
+    assert not any(lacks(made).values())
+
+
 TWICE = """
 class Oops(Exception):
     def __str__(self):

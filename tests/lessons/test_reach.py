@@ -47,6 +47,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("type('A', (float,), dict(__sub__=lambda a, b: 0.0))", ["__sub__"]),
         ("class A:\n    class __ne__(dict):\n        def __init__(self, other):\n            pass", ["__ne__"]),
         ("class A:\n    from math import isnan as __ne__", ["__ne__", "math (in a class)"]),
+        ("class A:\n    def f(self):\n        global __q\n        import math as __q", ["__q (imported)"]),
         ("class A:\n    if 1:\n        import numpy as q\nA.q.allclose = print", ["numpy (in a class)"]),
         ("class A:\n    def f(self):\n        from math import log\n        return log(2)", []),
         ("class A:\n    match print:\n        case __eq__:\n            pass", ["__eq__"]),

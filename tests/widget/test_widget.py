@@ -346,20 +346,39 @@ def test_ctrl_c_while_a_cell_closes_what_it_made_leaves_nothing_open(make, monke
     monkeypatch.setattr(cells, "running_cell", lambda: tuple(cell))
     first, second = make(), make()
     close = first._trainer.close
-    monkeypatch.setattr(first._trainer, "close", lambda: (close(), interrupted())[0])
-
-    def interrupted():
-        raise KeyboardInterrupt
-
     cell[1] = "run-2"
-    with pytest.raises(KeyboardInterrupt):
-        make()
+    with monkeypatch.context() as patched:
+
+        def interrupted():
+            close()
+            raise KeyboardInterrupt
+
+        patched.setattr(first._trainer, "close", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make()
     assert first._closed and first.comm is None and not first._sender.is_alive()
     assert second._closed and second.comm is None
     _, [third] = cells._made["cell-a"]
     cell[1] = "run-3"
     make()
     assert third.comm is None and not third._sender.is_alive()
+
+
+def test_closing_again_closes_what_ctrl_c_left(make, monkeypatch):
+    """It came while the widget waited for the run's lock: nothing closed the trainer any more."""
+    made = make()
+    with monkeypatch.context() as patched:
+
+        def interrupted():
+            raise KeyboardInterrupt
+
+        patched.setattr(made._trainer, "close", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            made.close()
+    made._trainer._run.check_open()
+    made.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        made._trainer.start()
 
 
 def test_the_same_in_a_real_kernel(tmp_path):

@@ -41,15 +41,16 @@ c.ExecutePreprocessor.timeout = 600  # seconds for one cell: the first one compi
 os.environ.setdefault("DSHQ_LESSON_SECONDS", "2")  # a submission that is graded need not train for long
 
 from nbgrader.converters import Autograde
-from nbgrader.preprocessors import DeduplicateIds, Execute
+from nbgrader.preprocessors import DeduplicateIds, Execute, OverwriteCells
 
 from dshq_widget.lessons.executing import ExecuteWithoutSecrets
 from dshq_widget.lessons.grading import Afresh
-from dshq_widget.lessons.marks import OneMarkEach
+from dshq_widget.lessons.marks import KnownMarks, OneMarkEach
 
 # What a student's notebook says of its own cells ends nobody else's grading.
 cleaning = list(Autograde.sanitize_preprocessors.default())
-c.Autograde.sanitize_preprocessors = [OneMarkEach if step is DeduplicateIds else step for step in cleaning]
+ours = {DeduplicateIds: OneMarkEach, OverwriteCells: KnownMarks}
+c.Autograde.sanitize_preprocessors = [ours.get(step, step) for step in cleaning]
 
 # Whatever runs in the student's kernel can change the check there. So it counts only if it is done once more, on the
 # answers, in a process of its own. Neither has your tokens.

@@ -133,7 +133,7 @@ class RunFiles:
         if path in self._awaited:
             self._awaited[path] = True
         elif path == str(self.autosave()) or self._is_spare(path):
-            self.resume, self._left = path, None
+            self.resume, self._left, self._seen = path, None, _seen(path)
 
     def _is_spare(self, path: str | None) -> bool:
         return self._beside is not None and path == str(self._beside.path / SPARE_NAME)
@@ -206,6 +206,14 @@ class RunFiles:
         if saved is None or saved.version > newest.version:
             return None
         return saved if (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
+
+    def check_readable(self) -> None:
+        """Raises OSError if the file to continue from is there and cannot be read."""
+        try:
+            if (path := self.to_resume()) is not None:
+                checkpoint.load(path)
+        except checkpoint.CheckpointError as error:
+            raise OSError(f"the run's file cannot be read: {error}") from error
 
     def free_name(self, stem: str) -> str:
         """A name for a file beside the autosave that nothing there has: two networks may have learned as long."""

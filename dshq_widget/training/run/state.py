@@ -235,7 +235,7 @@ class RunState:
         saved = self._files.held(newest)
         if saved is None:
             return self._untrained(newest)
-        kept = (self._acting_name, f"train.{algorithm.name}.agent.")
+        kept = (self._acting_name, self._agent_names)
         return self._of(saved, {name: row for name, row in saved.state.items() if name.startswith(kept)})
 
     def whole(self, newest: PolicyVersion) -> Checkpoint:
@@ -265,10 +265,26 @@ class RunState:
         """`whole`, where the policy is more than its network, and `saved` is the run's file."""
         acting = self._latest.acting()
         if acting is not None and acting[0] == newest.version and (saved is None or saved.version != acting[0]):
-            return self.checkpoint(newest, {**self._rest_of(saved, newest), self._acting_name: acting[1]})
+            return self.checkpoint(newest, self._with_room(self._rest_of(saved, newest), acting[1], newest))
         if saved is not None:
             return self._of(saved, saved.state)
         return self._untrained(newest)
+
+    def _with_room(
+        self, rest: dict[str, np.ndarray], acting: np.ndarray, newest: PolicyVersion
+    ) -> dict[str, np.ndarray]:
+        """What acts, and what a file has room for beside it: all the rest, or that of the learner without its games, or
+        nothing.
+        """
+        agent = {name: row for name, row in rest.items() if name.startswith(self._agent_names)}
+        room = checkpoint.MOST_TENSOR_BYTES - acting.nbytes - newest.weights.nbytes
+        ways: tuple[tuple[str, dict[str, np.ndarray]], ...]
+        ways = ("", rest), ("its games and its replay", agent), ("all but what plays", {})
+        without, kept = next(way for way in ways if sum(row.nbytes for row in way[1].values()) <= room or not way[1])
+        if without:
+            most = checkpoint.MOST_TENSOR_BYTES >> 20
+            self._status.warn(f"version {newest.version} is kept without {without}: a policy file holds {most} MB")
+        return {**kept, self._acting_name: acting}
 
     def _untrained(self, newest: PolicyVersion) -> Checkpoint:
         """A policy of which there is no more than its network. Raises CheckpointError if it was trained."""
@@ -293,7 +309,7 @@ class RunState:
     def put_down(self) -> None:
         """The newest policy is in the run's file, where it is more than its network; else the run is what is left of
         it, so that its version is one that is there, and a sentence says so. Raises OSError where what is left cannot
-        be written: the next learner would replace it.
+        be written, or read: the next learner would replace it.
         """
         newest = self._latest.newest()
         alone, path = self._config.algorithm.plays_alone, self._files.to_resume()
@@ -307,6 +323,8 @@ class RunState:
         try:
             left = self._left(newest, saved)
         except CheckpointError as error:
+            self._files.check_readable()
+            self._files.continue_from(None)
             self._draw()  # the next learner may take the place of one that died, with its settings
             self._status.forget()
             self._status.warn(f"training is back at its beginning: {error}")
@@ -342,6 +360,11 @@ class RunState:
     def _acting_name(self) -> str:
         """The name in files of what acts."""
         return f"train.{self._config.algorithm.name}.acting"
+
+    @property
+    def _agent_names(self) -> str:
+        """How the names in files begin of what learns."""
+        return f"train.{self._config.algorithm.name}.agent."
 
     def _of(self, saved: Checkpoint, state: dict[str, np.ndarray]) -> Checkpoint:
         """The policy of the run's file, with this of its state, and the settings of now."""

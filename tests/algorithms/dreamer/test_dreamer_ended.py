@@ -141,6 +141,57 @@ def test_a_disk_that_is_full_leaves_the_version_that_was_saved(ended, tmp_path, 
         assert np.abs(on - was).max() < np.abs(on - then).max()
 
 
+@pytest.mark.parametrize(
+    ("room", "without"), [(10_000, "its games and its replay"), (-2_000_000, "all but what plays")]
+)
+def test_what_is_left_goes_into_a_file_that_has_no_room_for_all_of_it(ended, tmp_path, monkeypatch, room, without):
+    """With a large model the rest of the version before, and what acts now, are more than a file holds: no start, save
+    or load was possible any more.
+    """
+    trainer, warnings = ended(gentle=True)
+    second, third = (checkpoint.load(tmp_path / name) for name in ("second.dshq", "third.dshq"))
+    acts = trainer._run.latest.acting()[1].nbytes
+    agent = sum(row.nbytes for name, row in second.state.items() if name.startswith(WEIGHTS))
+    monkeypatch.setattr(checkpoint, "MOST_TENSOR_BYTES", agent + acts + room)
+    trainer._run.state.take_back()
+    assert any(warning.startswith(f"version 3 is kept without {without}: ") for warning in warnings)
+    saved = checkpoint.load(trainer.save(tmp_path / "kept.dshq"))
+    assert (
+        saved.version == 3 and (MODEL in saved.state) == (room > 0) and not any("ring" in name for name in saved.state)
+    )
+    monkeypatch.undo()
+    assert trainer.train_for(updates=1, progress=False) and trainer.version == 4
+    on = checkpoint.load(trainer.save(tmp_path / "on.dshq")).state[MODEL]
+    assert np.abs(on - third.state[MODEL]).max() < 0.01
+
+
+def test_a_file_that_cannot_be_read_is_not_written_over(ended, tmp_path):
+    """Everybody was told that training is back at its beginning, and no start was possible."""
+    trainer, warnings = ended(gentle=False)
+    kept = tmp_path / "log" / "autosave.dshq"
+    kept.write_bytes(b"no policy")
+    trainer._run.state.take_back()
+    assert warnings[-1].startswith("the run's file cannot be read: 'autosave.dshq' is not a usable policy file")
+    with pytest.raises(RuntimeError, match="training cannot start: the run's file cannot be read"):
+        trainer.train_for(updates=1, progress=False)
+    assert trainer.version == 3 and kept.read_bytes() == b"no policy"
+    shutil.copy(tmp_path / "second.dshq", kept)
+    assert trainer.train_for(updates=1, progress=False) and trainer.version == 3
+
+
+def test_a_file_on_which_somebody_else_went_on_is_not_continued_from(tmp_path, learners_in_threads):
+    """The model of six updates was then called version 2."""
+    with Trainer("bandit", **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        path = trainer.save(tmp_path / "bot.dshq")
+    with Trainer(path) as trainer, Trainer(path) as other:
+        assert other.train_for(updates=2, progress=False)
+        other.save(path)
+        assert trainer.train_for(updates=1, progress=False)
+        saved = checkpoint.load(trainer.save(tmp_path / "mine.dshq"))
+        assert saved.version == int(saved.state[STEPS]) == 1
+
+
 @pytest.mark.parametrize("gentle", [False, True])
 def test_no_memory_for_what_is_left_leaves_no_run_that_is_stopping(ended, monkeypatch, gentle):
     """Its status was "stopping" for good, and `join` never returned."""
