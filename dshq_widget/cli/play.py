@@ -47,9 +47,8 @@ def play(
             server.close()
             interrupts.hold()
         if _trained(widget) != first:
-            where, kept = keeping.rescue(widget._trainer, None, first=0)
-            if where is not None:
-                print(f"dshq: {kept}", file=sys.stderr)
+            _, kept = keeping.rescue(widget._trainer, None, first=0)
+            print(f"dshq: {kept}", file=sys.stderr)
     return said
 
 

@@ -3,14 +3,35 @@ has no signals for an asyncio loop, and runs no handler while its main thread wa
 """
 
 import asyncio
+import contextlib
 import signal
 import threading
+from collections.abc import Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 CLOSED: tuple[int, ...] = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 """The terminal was closed, on systems that say so by a signal."""
 LOOK_SECONDS = 0.2
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: it comes anywhere in the main thread, also between what has begun and what
+    says so. On other threads it never comes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def heard() -> list[int]:

@@ -7,8 +7,9 @@ Only the learner imports torch.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -98,7 +99,8 @@ class Trainer(Keeping):
             self._check_target(until_solved)
             self._run.claim()
             self.set_hyper(**hyper)
-            self._run.control.start(until_solved=until_solved)
+            with self._or_stop():
+                self._run.control.start(until_solved=until_solved)
 
     def train_for(
         self,
@@ -135,7 +137,8 @@ class Trainer(Keeping):
             self._run.claim()
             self.set_hyper(**hyper)
             timed = TimedRun(self._run, budget, self.set_hyper, self.stop, enough)
-            self._run.control.start(until_solved=until_solved, budget=budget)
+            with self._or_stop():
+                self._run.control.start(until_solved=until_solved, budget=budget)
         return timed.through(Progress(enabled=progress) if isinstance(progress, bool) else progress)
 
     def _check_target(self, until_solved: bool) -> None:
@@ -163,7 +166,17 @@ class Trainer(Keeping):
         with self._run.change():
             self._run.claim()
             self.set_hyper(**hyper)
-            self._run.control.next_update()
+            with self._or_stop():
+                self._run.control.next_update()
+
+    @contextlib.contextmanager
+    def _or_stop(self) -> Iterator[None]:
+        """Ctrl-C in the block, which starts a run, stops it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stop()
+            raise
 
     def stop(self, *, seconds: float | None = None) -> None:
         """Stop training. Returns at once. The policy stays, and `start` continues from it. The learner may finish its

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import signal
 import sys
 import threading
 import time
@@ -264,6 +265,27 @@ def test_a_trainer_whose_folder_another_one_took_keeps_its_own_run(tmp_path):
         trainer.load(other)
         kept = checkpoint.load(tmp_path / "log" / "replaced.dshq")
         assert kept.version == 7 and kept.state["adam_step"] == 3
+
+
+@pytest.mark.parametrize("call", ["start", "next_update", "train_for"])
+def test_ctrl_c_while_a_run_is_started_stops_it(trainer, monkeypatch, call):
+    """The run was "starting" for good, with a learner that nobody knew: no start, stop or wait did anything."""
+    begun = trainer._stand
+
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        return begun(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer._run.starts, "brought", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.train_for(updates=3, progress=False) if call == "train_for" else getattr(trainer, call)()
+    (stand,) = trainer.stands
+    assert trainer.status == "stopping" and stand.stopped
+    stand.ends()
+    assert trainer.status == "stopped" and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    trainer.start()
+    assert trainer.status == "starting" and len(trainer.stands) == 2
 
 
 def test_where_it_cannot_be_kept_no_other_network_begins(training, monkeypatch):

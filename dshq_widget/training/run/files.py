@@ -195,17 +195,13 @@ class RunFiles:
         return self.resume if own or now == self._seen else None
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
-        """What the file to continue from holds, if it can be read and is of that policy's network, of this version or
-        before.
-        """
+        """What the file to continue from holds, if it can be read and is of that policy's network."""
         path = self.to_resume()
         try:
             saved = checkpoint.load(path) if path else self._left
         except checkpoint.CheckpointError:
             return None
-        if saved is None or saved.version > newest.version:
-            return None
-        return saved if (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
+        return saved if saved and (saved.layers, saved.activation) == (newest.layers, newest.activation) else None
 
     def check_readable(self) -> None:
         """Raises OSError if the file to continue from is there and cannot be read."""

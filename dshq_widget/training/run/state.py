@@ -232,7 +232,7 @@ class RunState:
             return self.checkpoint(newest, {})
         if (acting := self._latest.acting()) is not None:
             return self.checkpoint(newest, {self._acting_name: acting[1]})
-        saved = self._files.held(newest)
+        saved = self._held(newest)
         if saved is None:
             return self._untrained(newest)
         kept = (self._acting_name, self._agent_names)
@@ -243,10 +243,18 @@ class RunState:
         the policy is more than its network, what acts is known of that version, or the run is as that file has it, also
         its version. Raises CheckpointError if there is neither.
         """
-        saved = self._files.held(newest)
+        saved = self._held(newest)
         if self._config.algorithm.plays_alone:
             return self.checkpoint(newest, self._rest_of(saved, newest))
         return self._left(newest, saved)
+
+    def _held(self, newest: PolicyVersion) -> Checkpoint | None:
+        """What the run's file holds. Where the policy is more than its network, it was published before it was saved: a
+        newer one is another run's. A page's policies may come later than its file.
+        """
+        saved = self._files.held(newest)
+        newer = saved is not None and saved.version > newest.version
+        return None if newer and not self._config.algorithm.plays_alone else saved
 
     def _rest_of(self, saved: Checkpoint | None, newest: PolicyVersion) -> dict[str, np.ndarray]:
         """What the run's file has beside that policy. Where the policy is newer, since its learner was ended by force,
@@ -315,7 +323,7 @@ class RunState:
         alone, path = self._config.algorithm.plays_alone, self._files.to_resume()
         if not newest.trained or (path and (alone or checkpoint.version_of(path) == newest.version)):
             return
-        saved = self._files.held(newest)
+        saved = self._held(newest)
         if alone:
             if saved is not None:
                 self._write(self.checkpoint(newest, self._rest_of(saved, newest)))
