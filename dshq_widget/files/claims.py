@@ -28,7 +28,7 @@ class Claim:
     """Nobody else claims the file until `close`, or until nobody refers to this. The claim is the lock of a hidden file
     beside it, which ends with the process, however that ends. One of this process that is `idle` is taken over: a cell
     of a notebook that is run again makes another trainer while the last one is still there. That is asked and done
-    under `lock`, under which its owner begins: else it could begin in between. `leave` is called before that.
+    under `lock`, under which its owner begins: else it could begin in between. Its `leave` is called before.
 
     Raises ClaimError if it is another's, or the lock is another user's or no file; OSError if the folder cannot be
     written.

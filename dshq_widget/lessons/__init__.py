@@ -57,7 +57,7 @@ def judged(name: str, /, *answer: Any, **named: Any) -> tuple[tuple[str, ...], s
         raise
     given = {**dict(zip(inspect.signature(module.missing).parameters, answer, strict=False)), **named}
     if nothing := [key for key, value in given.items() if value is None]:  # which a check takes for what it is not of
-        return tuple(f"`{key}` is None: it should be your answer." for key in nothing), module.DONE
+        return tuple(f"`{key}` is None: the check needs it." for key in nothing), module.DONE
     try:
         missing = module.missing(*answer, **named)
     except Unjudged as error:

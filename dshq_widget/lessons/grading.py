@@ -19,6 +19,8 @@ from dshq_widget.lessons.reach import reached
 from dshq_widget.lessons.table import LESSONS
 
 GONE = "the cell of its answer is gone, or no longer marked as one"
+CHECK = re.compile(r"""\bcheck\(\s*["']([\w-]+)["']""")
+"""The check of a lesson, by its name."""
 MOST_STATEMENTS = 300
 """Of a notebook's cells beside the answers (assumed): each is read by itself, which takes up to 12 ms."""
 DEFINITIONS = (
@@ -45,7 +47,7 @@ class Afresh(Preprocessor):
         checked = {key for _, mark in cells if (key := _key(mark))}
         for name in sorted({_lesson(key) for key in checked}):
             theirs = [key for key in checked if _lesson(key) == name]
-            lacks = _lacks(name, nb, {key: answers.get(key, "") for key in theirs})
+            lacks = _lacks(name, nb, {key: answers.get(key, "") for key in theirs}, answers)
             lacks |= {key: f"{GONE}: {lack}" for key, lack in lacks.items() if lack and key not in answers}
             for cell, mark in cells:
                 lack = lacks.get(_key(mark))
@@ -56,6 +58,11 @@ class Afresh(Preprocessor):
                     cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
                 elif lack == "" and _passed(cell):  # nbgrader gives no points to what writes there
                     cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        for cell, mark in cells:
+            found = CHECK.search(cell.source) if mark.get("grade") and not _key(mark) else None
+            if found and found[1] in LESSONS and _passed(cell):
+                text = f"{READ}: its id is not {found[1]}-NUMBER-check, so it was done in the student's notebook alone"
+                cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
         nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
 
@@ -77,15 +84,15 @@ def _lesson(key: str) -> str:
     return key.rpartition("-")[0]
 
 
-def _lacks(name: str, nb: Any, answers: dict[str, str]) -> dict[str, str]:
+def _lacks(name: str, nb: Any, answers: dict[str, str], others: dict[str, str]) -> dict[str, str]:
     """What the answers lack by themselves, "" also for one that is done with what the student has put beside it. By
-    their marks, whose number is that of the exercise: an assignment may leave out some.
+    their marks, whose number is that of the exercise: an assignment may leave out some. `others`: all that it has.
     """
     began = time.monotonic()
     ordered = [f"{name}-{k}" for k in range(1, max(map(_number, answers)) + 1)]
 
     def missed(each: dict[str, str], seconds: float) -> dict[str, str]:
-        found = missing(name, [each.get(key) for key in ordered], seconds)
+        found = missing(name, [each.get(key, others.get(key)) for key in ordered], seconds)
         return {key: lack for key, lack in zip(ordered, found, strict=True) if key in answers}
 
     lacks = missed(answers, SECONDS)
@@ -151,11 +158,13 @@ def _answers(nb: Any) -> dict[str, str]:
     found, file = dict[str, str](), ""
     for cell in nb.cells:
         mark = cell.metadata.get("nbgrader", {})
-        if mark.get("solution"):
+        if mark.get("solution") and cell.cell_type == "code" and _lesson(str(mark.get("grade_id"))) in LESSONS:
             own = _has_code(cell.source)  # whoever runs it says what is wrong
             found[mark["grade_id"]] = cell.source if own else file or cell.source
             file = ""
-        elif "exercise" in (cell.metadata.get("tags") or []) and cell.source.startswith("%%"):
+        elif (
+            isinstance(tags := cell.metadata.get("tags"), list) and "exercise" in tags and cell.source.startswith("%%")
+        ):
             file = cell.source
     return found
 

@@ -18,12 +18,13 @@ import numpy as np
 import numpy.fft
 import numpy.linalg
 import numpy.random
+import numpy.typing
 
-IMPORTS = frozenset({"collections", "dshq_widget", "itertools", "math", "numpy"})
+IMPORTS = frozenset({"__future__", "collections", "dataclasses", "dshq_widget", "itertools", "math", "numpy", "typing"})
 """Modules that every answer may import; further ones are those that its lesson imports."""
 OF_TORCH = frozenset({"torch.nn", "torch.nn.functional", "torch.optim"})
 """Its modules that an answer may import where its lesson imports it."""
-OF_NUMPY = {"fft": numpy.fft, "linalg": numpy.linalg, "random": numpy.random}
+OF_NUMPY = {"fft": numpy.fft, "linalg": numpy.linalg, "random": numpy.random, "typing": numpy.typing}
 """Its modules that an answer may use."""
 _BUILTINS = (
     "SystemExit|breakpoint|compile|delattr|eval|exec|exit|get_ipython|getattr|globals|input|locals|open|quit|"
@@ -34,8 +35,8 @@ _FRAMES = (
     "setprofile|settrace|tb_frame|tb_next|walk_stack|walk_tb"
 )
 _MODULES = (  # other modules know them by these names
-    "asyncio|builtins|ctypes|ctypeslib|f2py|gc|importlib|imported|inspect|io|multiprocessing|operator|os|pickle|posix|"
-    "runpy|shutil|socket|subprocess|sys|tempfile|threading|traceback"
+    "asyncio|builtins|contextlib|ctypes|ctypeslib|f2py|functools|gc|importlib|imported|inspect|io|multiprocessing|"
+    "operator|os|pickle|posix|runpy|shutil|socket|subprocess|sys|tempfile|threading|traceback|types"
 )
 _GLOBALLY = r"library|overrides|register_module_\w+"
 """What changes PyTorch itself, where nothing in Python shows it."""
@@ -43,6 +44,8 @@ _FILES = (
     r"DataSource|dumps?|fromfile|fromregex|genfromtxt|hardlink_to|load\w*|memmap|open_memmap|save\w*|symlink_to|"
     "tofile|write_bytes"
 )
+_TEXTS_RUN = "ForwardRef|evaluate_forward_ref|get_type_hints|make_dataclass"
+"""What takes a text for code."""
 WRITES = "write_text"
 """What code for an exercise that is a file may take. It may make nothing of this package and of Gymnasium, which import
 what lies in the folder: somebody's text in quotes would run that nobody has read (afresh.py reads the file itself).
@@ -53,18 +56,22 @@ _DUNDER = re.compile(r"__\w+__")
 _MANGLED = re.compile(r"__\w*(?<!__)")  # another name within a class
 NAMES = re.compile(f"{_BUILTINS}|{_FRAMES}|{_MODULES}|{_DUNDERS}")
 """Names that an answer may not use by themselves. Its classes may have an `__init__`; it may not change another's."""
-_SPECIAL = r"__(?!init__|call__|len__|repr__|str__|main__|name__)\w*__"
+_SPECIAL = r"__(?!init__|call__|future__|len__|repr__|str__|main__|name__)\w*__"
 """Methods that an answer's classes may not have: they say what a check asks of a value, whether it is equal, say."""
 _WHOLE = "abc|matplotlib|np"
 """Modules that others hold: numpy from there is numpy as a whole, with its `ma.masked`, which equals everything, and
 classes of `collections.abc` take whatever is registered there for one of their own.
 """
-ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}|{_WHOLE}")
+ATTRIBUTES = re.compile(f"{NAMES.pattern}|{_FILES}|{_GLOBALLY}|{_TEXTS_RUN}|{_WHOLE}")
 """What it may not take from a module or another object."""
 TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
 """Looked for in texts, too: `"{0.f_back}".format(frame)` reads an attribute."""
 FILE = re.compile(r"\A%%writefile [\w.]+\n")
 """The first line of an answer that is a file beside the notebook, where one of its lesson's cells is that file."""
+SLOPES = frozenset({"grad", "requires_grad"})
+"""Attributes that an answer may set of what it is given: of weights, say. Others it may set of its own objects alone:
+what its check asks next may be what it has changed.
+"""
 CHECKS = re.compile(r"dshq_widget\.lessons\.checks\.\w+")
 """A module that knows the answers: a lesson may take claims or results from there."""
 _PRIVATE = re.compile(r"_(?!_)\w*")
@@ -153,6 +160,26 @@ def _importing(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> set
     return {path for path in paths if path.partition(".")[0] in _IMPORTING}
 
 
+def _mine(tree: ast.AST) -> Iterator[str]:
+    """The names of objects whose attributes a source may set: what a method of its own is called on, and what is made
+    of a class of its own.
+    """
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for function in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
+        yield from (argument.arg for argument in [*function.args.posonlyargs, *function.args.args][:1])
+    names = {node.name for node in classes}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _root(node.value.func) in names:
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _root(node: ast.expr) -> str:
+    """The name at the beginning of `x.y[0].z`, else ""."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def _held(tree: ast.AST) -> set[str]:
     """The modules that classes import: each is an attribute then, by a name that says nothing of it."""
     found, classes = set[str](), [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -195,8 +222,11 @@ def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str], before: li
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     changed = set(_changed(tree))
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    mine = set(_mine(tree))
     for node in nodes:
         if not (path := _path(node, known)):
+            if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or _root(node) in mine):
+                yield f"{node.attr} (changed)"
             continue
         yield from _astray(path, ours)
         if node in changed:

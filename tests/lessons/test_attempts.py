@@ -1,10 +1,13 @@
 """Each check refuses wrong answers with a hint, and accepts unusual ones that are right."""
 
 import ast
+import importlib
 
+import numpy as np
 import pytest
 
 from dshq_widget.lessons import LESSONS, afresh, check
+from dshq_widget.lessons.guarded import guarded
 from tests.harness.lesson_attempts import attempts as attempts_of
 from tests.harness.lesson_attempts import verdict
 
@@ -51,5 +54,44 @@ def test_nothing_is_no_answer(lesson, given):
         places = [None if k == nothing else print for k, name in enumerate(given) if name is None]
         named = {name: None if k == nothing else print for k, name in enumerate(given) if name is not None}
         found = check(lesson, *places, **named)
-        assert len(found.missing) == 1 and found.missing[0].endswith("is None: it should be your answer.")
+        assert len(found.missing) == 1 and found.missing[0].endswith(" is None: the check needs it.")
         assert given[nothing] is None or found.missing[0].startswith(f"`{given[nothing]}` ")
+
+
+CHANGES = {
+    "q-learning": """
+class Set:
+    def values_of(self, values):
+        self.values = values
+def nothing(*given):
+    return np.zeros((len(given[-1]), 2))
+def targets(frozen, paid, after, over, gamma):
+    Set.values_of(type(frozen), nothing)
+    return paid
+def off(net, frozen, rows, gamma):
+    Set.values_of(type(net), nothing)
+    return np.mean(rows[:, 5] ** 2)
+""",
+    "ppo-loop": """
+class Set:
+    def value_of(self, value):
+        self.value = value
+def next_value(agent, after, terminated, truncated, final_obs):
+    Set.value_of(type(agent), lambda *given: np.zeros(len(given[-1])))
+    return np.zeros(len(after))
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("lesson", "name"), [("q-learning", "targets"), ("q-learning", "off"), ("ppo-loop", "next_value")]
+)
+def test_what_is_wanted_is_worked_out_before_an_answer_is_called(lesson, name):
+    """The first call counts: what was wanted was worked out by what the answer had changed."""
+    if lesson == "ppo-loop":
+        pytest.importorskip("torch")
+    names = {"np": np}
+    exec(CHANGES[lesson], names)
+    importlib.import_module(LESSONS[lesson].checked_by)  # what is loaded by now is put back
+    with guarded():
+        assert not check(lesson, **{name: names[name]}).done

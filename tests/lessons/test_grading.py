@@ -174,10 +174,12 @@ def test_a_cell_from_another_assignment_is_one_beside_the_answers(tmp_path):
 
 
 TWICE = """
+class A:
+    def f(self):
+        self.done = True  # reach.py takes what it is called on for an A
 class Oops(Exception):
     def __str__(self):
-        made = type(check("bandit"))
-        made.done = True
+        A.f(type(check("bandit")))
         return "oops"
 """
 
@@ -192,8 +194,10 @@ def test_an_error_of_an_answers_own_says_itself_and_changes_nothing():
 
 
 def test_what_a_lessons_own_cell_calls_changes_nothing():
-    estimate = answers(LESSONS["bandit"])[0].replace("reward):\n", "reward):\n    type(check('bandit')).done = True\n")
-    assert "done = True" in estimate
+    sets = "class A:\n    def f(self):\n        self.done = True\n"  # reach.py takes what it is called on for an A
+    right = answers(LESSONS["bandit"])[0].replace("reward):\n", "reward):\n    A.f(type(check('bandit')))\n")
+    assert "A.f(type" in right
+    estimate = f"{sets}\n{right}"
     wrong = [
         "def choose(values, epsilon, chance):\n    return 0",
         "regret = lambda *a, **k: 0",
@@ -204,9 +208,11 @@ def test_what_a_lessons_own_cell_calls_changes_nothing():
 
 
 def test_what_is_missing_is_taken_from_no_verdict_that_an_answer_has_changed():
-    lacks = """def estimate(*answer):
-    kind = type(check("bandit"))
-    kind.missing = property(lambda verdict: (), lambda verdict, value: None)
+    lacks = """class A:
+    def f(self):
+        self.missing = property(lambda verdict: (), lambda verdict, value: None)
+def estimate(*answer):
+    A.f(type(check("bandit")))
 """
     (lack,) = afresh.missing("bandit", [lacks])
     assert lack.startswith("Not yet: ")
@@ -222,6 +228,39 @@ def test_an_instructors_own_questions_are_not_ours():
         made.cells[of(made, "bandit-1") - 1].metadata["nbgrader"] = mark
     made.cells[of(made, "bandit-1")].source = WITH_HELPER
     assert not any(lacks(made).values())
+
+
+def test_a_check_of_a_lesson_under_another_id_is_left_to_somebody():
+    """An instructor has moved it by copying: nbgrader gives the copy another id, and the student's kernel decided."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    check = made.cells[of(made, "bandit-1-check")]
+    check.metadata["nbgrader"]["grade_id"], check.execution_count = "cell-0a1b2c3d", 3
+    assert lacks(made)["cell-0a1b2c3d"].startswith(f"{afresh.READ}: its id is not bandit-NUMBER-check")
+
+
+def test_what_a_check_writes_to_stderr_costs_no_points_and_odd_tags_end_nothing():
+    """nbgrader gives nothing to such a cell, though it was done twice."""
+    made = assignments.assignment(Material.of(LESSONS["bandit"]))
+    check = made.cells[of(made, "bandit-1-check")]
+    check.execution_count = 3
+    check.outputs = [
+        new_output("stream", name="stderr", text="a warning"),
+        new_output("stream", name="stdout", text=""),
+    ]
+    for cell, tags in zip(made.cells, (None, 5, "text", ["exercise"]), strict=False):
+        cell.metadata["tags"] = tags
+    graded, _ = Afresh()(made, {})
+    assert [output.name for output in graded.cells[of(graded, "bandit-1-check")].outputs] == ["stdout"]
+
+
+def test_what_ends_a_check_ends_no_other_and_can_be_written():
+    """A function that raises what no check expects, and half of a character in an error."""
+    _, _, regret, bounds = answers(LESSONS["bandit"])
+    ends = "def estimate(*answer):\n    raise KeyboardInterrupt"
+    half = "raise ValueError('\\ud800')"
+    first, second, *others = afresh.missing("bandit", [ends, half, regret, bounds])
+    assert first.startswith("the check ended with KeyboardInterrupt") and second.encode()
+    assert not any(others)
 
 
 def test_an_assignment_may_leave_out_exercises():

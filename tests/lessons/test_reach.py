@@ -48,7 +48,10 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("class A:\n    class __ne__(dict):\n        def __init__(self, other):\n            pass", ["__ne__"]),
         ("class A:\n    from math import isnan as __ne__", ["__ne__", "math (in a class)"]),
         ("class A:\n    def f(self):\n        global __q\n        import math as __q", ["__q (imported)"]),
-        ("class A:\n    if 1:\n        import numpy as q\nA.q.allclose = print", ["numpy (in a class)"]),
+        (
+            "class A:\n    if 1:\n        import numpy as q\nA.q.allclose = print",
+            ["allclose (changed)", "numpy (in a class)"],
+        ),
         ("class A:\n    def f(self):\n        from math import log\n        return log(2)", []),
         ("class A:\n    match print:\n        case __eq__:\n            pass", ["__eq__"]),
         ("class A:\n    match [print]:\n        case [*__len__, __bool__]:\n            pass", ["__bool__"]),
@@ -65,9 +68,14 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("class A:\n    def __init__(self):\n        super().__init__()\nprint(A.__name__)", []),
         ("type(check('bandit')).__init__ = print", ["__init__ (changed)"]),
         ("for str.__name__ in 'x':\n    pass", ["__name__ (changed)"]),
-        ("class A:\n    def __init__(self):\n        self.__x, self.y = 1, 2\nA().z = 3", []),
+        ("class A:\n    def __init__(self):\n        self.__x, self.y[0].z = 1, 2\na = A()\na.z, a.b.c = 3, 4", []),
+        ("def f(net):\n    net.values = net.rows[0].x = 1", ["values (changed)", "x (changed)"]),
+        ("type(net).values = print\nfor p in net.parameters():\n    p.grad = None", ["values (changed)"]),
         ("if __name__ == '__main__':\n    print('__init__')", []),
-        ("def f(input, np):\n    vars = lambda io: io + input\n    np.lib, np.x = 1, vars(2)\n    return np, vars", []),
+        ("def f(input, np):\n    vars = lambda io: io + input\n    return np.lib, np.x, vars(2), vars", []),
+        ("import typing\nfrom __future__ import annotations\nfrom dataclasses import dataclass", []),
+        ("from numpy.typing import NDArray\nfrom typing import Any\ndef f(x: NDArray[Any]): pass", []),
+        ("import typing\ntyping.get_type_hints(f), typing.types", ["get_type_hints", "types"]),
         ("def f(xs):\n    return [open for open in xs], open('a')", ["open"]),
         ("def f():\n    eval = 1\nf = eval", ["eval"]),
         ("def f(eval=eval):\n    return eval", ["eval"]),
@@ -83,7 +91,7 @@ def test_what_an_answer_names(answer: str, names: list[str]):
 def test_a_name_that_was_imported_before_stands_for_the_same():
     """By another answer, say: what it was of numpy's was changed there, and nobody saw it."""
     answer = "def f():\n    q.allclose = print\n    return q.zeros(2), table"
-    assert reached(answer, BANDIT) == []
+    assert reached(answer, BANDIT) == ["allclose (changed)"]
     before = ["import numpy as q", "from dshq_widget.lessons import table", "no Python"]
     assert reached(answer, BANDIT, before) == ["dshq_widget.lessons.table", "numpy.allclose (changed)"]
 

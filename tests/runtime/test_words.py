@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dshq_widget.runtime.words import MOST_SAID, reason_of, said, words_of
+from dshq_widget.runtime.words import MOST_NAME, MOST_SAID, reason_of, said, words_of
 
 ROOM = Path(__file__).parents[2] / "dshq_widget"
 
@@ -42,6 +42,7 @@ def test_it_is_asked_and_may_say_nothing(error, words, reason, sentence):
 
 def test_it_fits_into_a_message():
     assert len(reason_of(ValueError("x" * 10 * MOST_SAID))) == MOST_SAID
+    assert said(type("A" * 10_000, (Exception,), {})("x")) == f"{'A' * MOST_NAME}: x"
 
 
 def unguarded(text: str) -> Iterator[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,11 +168,6 @@ def _slopes(loss: torch.Tensor, of: Sequence[torch.Tensor]) -> torch.Tensor:
 
 def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
     new, old, advantage = drawn()
-    new.requires_grad_()
-    answer = policy_loss(new, old, advantage, CLIP)
-    if found := _number(answer, "policy_loss"):
-        return found
-    given = float(answer.detach())
     with torch.no_grad():
         ratio = (new - old).exp()
         clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
@@ -202,22 +198,24 @@ def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
             ),
             "This is the sum. Give the mean, or the steps grow with the number of samples.": wanted * len(new),
         }
+    again = new.clone().requires_grad_()
+    losses.policy_loss(again, old, advantage, CLIP).backward()
+    narrow = float(losses.policy_loss(new, old, advantage, 0.05))
+    theirs = drawn()
+    answer = policy_loss(theirs[0].requires_grad_(), *theirs[1:], CLIP)
+    if found := _number(answer, "policy_loss"):
+        return found
+    given = float(answer.detach())
     if not same(given, wanted):
         return hint(given, slips) or [
             f"On numbers drawn for this check it should be {float(wanted):.4f} and is {given:.4f}."
         ]
-    again = new.detach().clone().requires_grad_()
-    losses.policy_loss(again, old, advantage, CLIP).backward()
     if not answer.requires_grad:
         return ["The number is right, but it has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
     answer.backward()
-    if not torch.allclose(new.grad, again.grad, atol=SLOPE):  # type: ignore[arg-type]
+    if not torch.allclose(theirs[0].grad, again.grad, atol=SLOPE):  # type: ignore[arg-type]
         return ["The number is right, but its slopes are not: is a part of it detached?"]
-    if not np.isclose(
-        float(policy_loss(new.detach(), old, advantage, 0.05)),
-        float(losses.policy_loss(new.detach(), old, advantage, 0.05)),
-        atol=TOLERANCE,
-    ):
+    if not np.isclose(float(policy_loss(*drawn(), 0.05)), narrow, atol=TOLERANCE):
         return ["Right for `clip` = 0.2 and wrong for 0.05: is 0.8 or 1.2 written into it?"]
     return []
 
@@ -226,17 +224,8 @@ def _value_loss(value_loss: Callable[..., Any] | None) -> list[str]:
     if value_loss is None:
         return ["Give both: `check('ppo', value_loss=value_loss, entropy=entropy)`."]
     value, _, returns = drawn()
-    answer = value_loss(value.requires_grad_(), returns)
-    if found := _number(answer, "value_loss"):
-        return found
-    right = losses.value_loss(value, value, returns, None)
-    wanted, given = right.item(), float(answer.detach())
-    if not answer.requires_grad:
-        return ["`value_loss` has no slope: leave `.detach()` and `.item()` out."]
-    if same(given, wanted):
-        if torch.allclose(_slopes(answer, [value]), _slopes(right, [value]), atol=SLOPE):
-            return []
-        return ["The number of `value_loss` is right, but its slopes in `value` are not: is a part of it detached?"]
+    right = losses.value_loss(value.requires_grad_(), value, returns, None)
+    wanted, slopes = right.item(), _slopes(right, [value])
     difference = (value - returns).detach()
     slips = {
         "`value_loss` lets errors cancel out. Square them first, then take the mean.": difference.mean(),
@@ -247,6 +236,17 @@ def _value_loss(value_loss: Callable[..., Any] | None) -> list[str]:
         "`value_loss` has the wrong sign: an error is bad, so its square counts as loss.": -difference.square().mean(),
         "`value_loss` has a factor 0.5. That one comes in step 4: give the plain mean.": difference.square().mean() / 2,
     }
+    theirs, _, returns = drawn()
+    answer = value_loss(theirs.requires_grad_(), returns)
+    if found := _number(answer, "value_loss"):
+        return found
+    given = float(answer.detach())
+    if not answer.requires_grad:
+        return ["`value_loss` has no slope: leave `.detach()` and `.item()` out."]
+    if same(given, wanted):
+        if torch.allclose(_slopes(answer, [theirs]), slopes, atol=SLOPE):
+            return []
+        return ["The number of `value_loss` is right, but its slopes in `value` are not: is a part of it detached?"]
     return hint(given, slips) or [
         f"`value_loss` should be {wanted:.4f} on numbers drawn for this check, and is {given:.4f}."
     ]
@@ -256,21 +256,10 @@ def _entropy(entropy: Callable[..., Any] | None) -> list[str]:
     if entropy is None:
         return ["Give both: `check('ppo', value_loss=value_loss, entropy=entropy)`."]
     scores = torch.tensor(np.random.default_rng(6).normal(0, 1.5, (64, 3)), dtype=torch.float32, requires_grad=True)
+    theirs = scores.detach().clone().requires_grad_()
     log_probs = torch.log_softmax(scores, -1)
-    answer = entropy(log_probs)
-    if found := _number(answer, "entropy"):
-        return found
     right = losses.entropy(log_probs)
-    wanted, given = right.item(), float(answer.detach())
-    if not answer.requires_grad:
-        return ["`entropy` has no slope: leave `.detach()` and `.item()` out."]
-    if same(given, wanted):
-        if torch.allclose(_slopes(answer, [scores]), _slopes(right, [scores]), atol=SLOPE):
-            return []
-        return [
-            "The number of `entropy` is right, but its slopes are not: is the probability detached? It is what the "
-            "entropy changes with."
-        ]
+    wanted, slopes = right.item(), _slopes(right, [scores])
     with torch.no_grad():
         each = log_probs.exp() * log_probs
         summed = each.sum(-1).mean()
@@ -285,6 +274,19 @@ def _entropy(entropy: Callable[..., Any] | None) -> list[str]:
                 -summed / np.log(2)
             ),
         }
+    answer = entropy(torch.log_softmax(theirs, -1))
+    if found := _number(answer, "entropy"):
+        return found
+    given = float(answer.detach())
+    if not answer.requires_grad:
+        return ["`entropy` has no slope: leave `.detach()` and `.item()` out."]
+    if same(given, wanted):
+        if torch.allclose(_slopes(answer, [theirs]), slopes, atol=SLOPE):
+            return []
+        return [
+            "The number of `entropy` is right, but its slopes are not: is the probability detached? It is what the "
+            "entropy changes with."
+        ]
     return hint(given, slips) or [
         f"`entropy` should be {wanted:.4f} on numbers drawn for this check, and is {given:.4f}."
     ]
@@ -298,12 +300,7 @@ def _loss_of(loss_of: Callable[..., Any], think: Callable[..., Any]) -> list[str
         net.bias.zero_()
     new, old, advantage = drawn()
     obs, action = torch.tensor(rng.normal(0, 1, (256, 4)), dtype=torch.float32), torch.arange(256) % 2
-    answer = loss_of(net, obs, action, old, advantage, new)
-    if found := _number(answer, "loss_of"):
-        return found
-    if not answer.requires_grad:
-        return ["`loss_of` has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
-    given = float(answer.detach())
+    theirs, again = copy.deepcopy((net, obs, action)), copy.deepcopy((net, obs, action))
     with torch.no_grad():
         log_probs, value = think(net, obs)
         chosen = log_probs.gather(1, action[:, None])[:, 0]
@@ -336,33 +333,49 @@ def _loss_of(loss_of: Callable[..., Any], think: Callable[..., Any]) -> list[str
         + VALUE * error
         - ENTROPY * spread,
     }
+    narrower = float(losses.policy_loss(chosen, old, advantage, 0.05) - policy)
+    parts = _parts(net, (obs, action, old, advantage, new), think)
+    new, old, advantage = drawn()
+    answer = loss_of(*theirs, old, advantage, new)
+    if found := _number(answer, "loss_of"):
+        return found
+    if not answer.requires_grad:
+        return ["`loss_of` has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
+    given = float(answer.detach())
     if not same(given, wanted):
         return hint(given, slips) or [
             f"On samples drawn for this check it should be {float(wanted):.4f} and is {given:.4f}."
         ]
-    if found := _lost(_slopes(answer, list(net.parameters())), net, (obs, action, old, advantage, new), think):
+    if parts is None:
+        return ["What `think` gives has no slope: leave `.detach()` and `no_grad` out of it."]
+    if found := _lost(_slopes(answer, list(theirs[0].parameters())), parts):
         return found
-    narrow = float(loss_of(net, obs, action, old, advantage, new, clip=0.05).detach())
-    if not np.isclose(narrow - given, float(losses.policy_loss(chosen, old, advantage, 0.05) - policy), atol=TOLERANCE):
+    new, old, advantage = drawn()
+    narrow = float(loss_of(*again, old, advantage, new, clip=0.05).detach())
+    if not np.isclose(narrow - given, narrower, atol=TOLERANCE):
         return ["Right for the usual clip, wrong for `clip=0.05`: hand `clip` on to `policy_loss`."]
     return []
 
 
-def _lost(
-    slopes: torch.Tensor, net: torch.nn.Module, samples: tuple[torch.Tensor, ...], think: Callable[..., Any]
-) -> list[str]:
-    """Which part of the loss is right as a number only, from its slopes in the weights and biases of `net`."""
+def _parts(
+    net: torch.nn.Module, samples: tuple[torch.Tensor, ...], think: Callable[..., Any]
+) -> dict[str, torch.Tensor] | None:
+    """The slopes of each part of the loss in the weights and biases of `net`; None where `think` gives none."""
     obs, action, old, advantage, returns = samples
     log_probs, value = think(net, obs)
     if not (log_probs.requires_grad and value.requires_grad):
-        return ["What `think` gives has no slope: leave `.detach()` and `no_grad` out of it."]
+        return None
     chosen = log_probs.gather(1, action[:, None])[:, 0]
     parts = {
         "the policy loss": losses.policy_loss(chosen, old, advantage, CLIP),
         "the value loss": VALUE * losses.value_loss(value, value, returns, None),
         "the entropy": -ENTROPY * losses.entropy(log_probs),
     }
-    each = {name: _slopes(part, list(net.parameters())) for name, part in parts.items()}
+    return {name: _slopes(part, list(net.parameters())) for name, part in parts.items()}
+
+
+def _lost(slopes: torch.Tensor, each: Mapping[str, torch.Tensor]) -> list[str]:
+    """Which part of the loss is right as a number only, from its slopes."""
     wanted = torch.stack(list(each.values())).sum(0)
     if torch.allclose(slopes, wanted, atol=SLOPE):
         return []

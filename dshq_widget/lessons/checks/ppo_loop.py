@@ -91,12 +91,16 @@ def missing(**given: Any) -> list[str]:
 
 
 def _next_value(next_value: Callable[..., Any]) -> list[str]:
-    agent, envs = Player(), Counting()
-    for number in range(1, LENGTH + 1):
+    agent, envs, told = Player(), Counting(), []
+    for _ in range(LENGTH):
         after, _, terminated, truncated, infos = envs.step(np.zeros(GAMES, int))
-        final_obs, first = infos.get("final_obs"), after.copy()
+        final_obs = infos.get("final_obs")
+        right = following(agent, after, terminated, truncated, final_obs), agent.value(after)
+        told.append((after, terminated, truncated, final_obs, *right))
+    for number, (after, terminated, truncated, final_obs, wanted, of_next) in enumerate(told, start=1):
+        first = after.copy()
         try:
-            answer = next_value(agent, first, terminated, truncated, final_obs)
+            answer = next_value(Player(), first, terminated, truncated, final_obs)
         except (TypeError, ValueError) as error:
             if final_obs is not None:
                 raise
@@ -110,7 +114,7 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
             return [
                 "`next_value` changes `after`, with which the next episodes begin. Write into a copy: `after.copy()`."
             ]
-        given, wanted = np.asarray(answer, np.float64), following(agent, after, terminated, truncated, final_obs)
+        given = np.asarray(answer, np.float64)
         if given.shape != wanted.shape:
             return [f"It should give one value for each game, shape {wanted.shape}; it gave shape {given.shape}."]
         wrong = np.flatnonzero(~np.isclose(given, wanted, atol=1e-5))
@@ -121,7 +125,7 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
             return [
                 f"A game terminated at decision {number}: nothing follows, its next value is 0, not {given[game]:g}."
             ]
-        if truncated[game] and np.isclose(given[game], agent.value(after)[game]):
+        if truncated[game] and np.isclose(given[game], of_next[game]):
             return [
                 "A game was truncated, and this is the value of the NEXT episode's first observation. Look at its "
                 "`final_obs`."
@@ -135,14 +139,13 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
 
 
 def _play(play: Callable[..., Any]) -> list[str]:
-    envs = Counting()
+    envs, again = Counting(), Counting()
+    wanted, last = rollout(Player(), again, again.obs(), LENGTH)
     answer = play(Player(), envs, envs.obs(), LENGTH)
     if answer is None:
         return ["`play` returns nothing: end it with the list of arrays and the observations."]
     if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
         return ["`play` should return two things: the list of arrays, and the observations after the last decision."]
-    again = Counting()
-    wanted, last = rollout(Player(), again, again.obs(), LENGTH)
     given = [np.asarray(part) for part in answer[0]]
     steps = LENGTH * int(len(given) > 0 and len(given[0]) == LENGTH)
     if len(given) != len(wanted):

@@ -164,8 +164,8 @@ def _targets(targets: Callable[..., Any]) -> list[str]:
     for seed, gamma in ((1, 0.9), (2, 0.5)):
         frozen, rows = Fixed(seed), made(5, seed)
         paid, after, over = rows[:, 5], rows[:, 6:10], rows[:, 10]
-        answer = targets(frozen, paid, after, over, gamma)
-        values = frozen.values(after)
+        values, wanted = frozen.values(after), wanted_targets(frozen, paid, after, over, gamma)
+        answer = targets(Fixed(seed), paid, after, over, gamma)
         if np.shape(answer) != paid.shape:
             return [f"A target for each decision: shape {paid.shape}; got {np.shape(answer)}. Take `.max(1)`."]
         best, goes_on = values.max(1), 1 - over
@@ -184,7 +184,6 @@ def _targets(targets: Callable[..., Any]) -> list[str]:
                 paid + gamma * goes_on * values.argmax(1)
             ),
         }
-        wanted = wanted_targets(frozen, paid, after, over, gamma)
         if not same(answer, wanted):
             return hint(answer, slips) or [
                 f"For five decisions it should give {np.round(wanted, 3).tolist()}; "
@@ -196,25 +195,26 @@ def _targets(targets: Callable[..., Any]) -> list[str]:
 def _off(off: Callable[..., Any]) -> list[str]:
     for n, seed, gamma in ((5, 3, 0.9), (7, 4, 0.5)):
         net, frozen, rows = Fixed(seed), Fixed(seed + 10), made(n, seed)
-        answer = off(net, frozen, rows.copy(), gamma)
-        if np.shape(answer) != ():
-            return [f"It should be one number; got shape {np.shape(answer)}."]
         said = net.values(rows[:, :4])[np.arange(n), rows[:, 4].astype(int)]
         wanted = wanted_targets(frozen, rows[:, 5], rows[:, 6:10], rows[:, 10], gamma)
         own = wanted_targets(net, rows[:, 5], rows[:, 6:10], rows[:, 10], gamma)
+        every = net.values(rows[:, :4])
+        answer = off(Fixed(seed), Fixed(seed + 10), rows.copy(), gamma)
+        if np.shape(answer) != ():
+            return [f"It should be one number; got shape {np.shape(answer)}."]
         slips = {
             "Still the bug. `said` has shape `(n, 1)` and `wanted` `(n,)`: NumPy makes a table of them.": np.mean(
                 (wanted - said[:, None]) ** 2
             ),
             "The table is gone, and so is the choice of the action: take the value of the one that was done.": np.mean(
-                (wanted[:, None] - net.values(rows[:, :4])) ** 2
+                (wanted[:, None] - every) ** 2
             ),
             "The targets come from `frozen`; that line was right.": np.mean((own - said) ** 2),
             "This is the sum. The mean was right.": np.sum((wanted - said) ** 2),
             "The differences have to be squared; that line was right.": np.mean(wanted - said),
             "The differences have to be squared; that was right.": np.abs(wanted - said).mean(),
             "The best action's value was taken. Take that of the action that was done.": np.mean(
-                (wanted - net.values(rows[:, :4]).max(1)) ** 2
+                (wanted - every.max(1)) ** 2
             ),
         }
         if not same(answer, np.mean((wanted - said) ** 2)):

@@ -87,7 +87,7 @@ class RunFiles:
             return self.log_dir / AUTOSAVE_NAME
         if self._autosave:
             return self._autosave
-        if self._folder is None:
+        if self._folder is None or not self._folder.path.is_dir():  # somebody cleans the temporary folder, say
             from dshq_widget.runtime.scratch import Scratch
             from dshq_widget.training.saved_runs import Run
 
@@ -121,7 +121,7 @@ class RunFiles:
         self.autosave()
         if isinstance(self._folder, Scratch):
             return None
-        if self._beside is None:
+        if self._beside is None or not self._beside.path.is_dir():
             try:
                 self._beside = Scratch()
             except OSError:

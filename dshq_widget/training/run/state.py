@@ -316,8 +316,9 @@ class RunState:
 
     def put_down(self) -> None:
         """The newest policy is in the run's file, where it is more than its network; else the run is what is left of
-        it, so that its version is one that is there, and a sentence says so. Raises OSError where what is left cannot
-        be written, or read: the next learner would replace it.
+        it, so that its version is one that is there, and a sentence says so. Where the policy is its network, what
+        another run's file took the place of is written again. Raises OSError where what is left cannot be written, or
+        read: the next learner would replace it.
         """
         newest = self._latest.newest()
         alone, path = self._config.algorithm.plays_alone, self._files.to_resume()
@@ -350,8 +351,8 @@ class RunState:
 
     def _write(self, left: Checkpoint) -> None:
         """Write the run's own file, or the spare one, as its learner would."""
-        path = str(self._files.autosave())
         try:
+            path = str(self._files.autosave())
             try:
                 checkpoint.save(path, left)
             except CheckpointError:
@@ -360,8 +361,8 @@ class RunState:
                     raise
                 path = spare
                 checkpoint.save(path, left)
-        except CheckpointError as error:
-            raise OSError(f"version {left.version} is in this process alone: {error}") from error
+        except (OSError, CheckpointError) as error:
+            raise OSError(f"version {left.version} is in this process alone: {reason_of(error)}") from error
         self._files.written(path)
 
     @property

@@ -232,6 +232,24 @@ def test_where_there_is_no_place_for_a_file_the_learner_is_not_blamed(ended, tmp
     with pytest.raises(CheckpointError, match="cannot save .*nowhere.*: No such file or directory"):
         trainer.save(tmp_path / "nowhere" / "bot.dshq")
     assert not any("has version" in warning for warning in warnings[before:])
+    trainer.stop()
+    trainer.join()
+
+
+def test_a_save_without_a_learner_says_what_is_gone(ended, tmp_path):
+    trainer, warnings = ended(gentle=False)
+    path = trainer.save(tmp_path / "kept.dshq")
+    assert warnings[-1] == f"{path} has version 2: of version 3 there is no more than a stand-in"
+
+
+def test_a_temporary_folder_that_somebody_cleans_is_made_again(tmp_path, learners_in_threads):
+    """No start was possible any more, or each training was thrown away at its end."""
+    with Trainer("bandit", gentle=True, **HOW) as trainer:
+        assert trainer.train_for(updates=2, progress=False)
+        shutil.rmtree(trainer._run.files.autosave().parent)
+        assert trainer.train_for(updates=1, progress=False) and trainer.version == 3
+        assert checkpoint.load(trainer.save(tmp_path / "kept.dshq")).version == 3
+        trainer.load(tmp_path / "kept.dshq")
 
 
 @pytest.mark.parametrize("kept", [False, True])
