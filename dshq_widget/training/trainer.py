@@ -7,9 +7,8 @@ Only the learner imports torch.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -99,7 +98,7 @@ class Trainer(Keeping):
             self._check_target(until_solved)
             self._run.claim()
             self.set_hyper(**hyper)
-            with self._or_stop():
+            with self._run.or_stop():
                 self._run.control.start(until_solved=until_solved)
 
     def train_for(
@@ -137,7 +136,7 @@ class Trainer(Keeping):
             self._run.claim()
             self.set_hyper(**hyper)
             timed = TimedRun(self._run, budget, self.set_hyper, self.stop, enough)
-            with self._or_stop():
+            with self._run.or_stop():
                 self._run.control.start(until_solved=until_solved, budget=budget)
         return timed.through(Progress(enabled=progress) if isinstance(progress, bool) else progress)
 
@@ -166,17 +165,8 @@ class Trainer(Keeping):
         with self._run.change():
             self._run.claim()
             self.set_hyper(**hyper)
-            with self._or_stop():
+            with self._run.or_stop():
                 self._run.control.next_update()
-
-    @contextlib.contextmanager
-    def _or_stop(self) -> Iterator[None]:
-        """Ctrl-C in the block, which starts a run, stops it."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.stop()
-            raise
 
     def stop(self, *, seconds: float | None = None) -> None:
         """Stop training. Returns at once. The policy stays, and `start` continues from it. The learner may finish its

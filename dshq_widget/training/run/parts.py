@@ -107,6 +107,15 @@ class RunParts:
         if stopped:
             self.notify()
 
+    @contextlib.contextmanager
+    def or_stop(self) -> Iterator[None]:
+        """Ctrl-C in the block, which starts a run, stops it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+
     def close(self) -> None:
         """End training and release everything; closing twice is fine. A learner that trains may write its file first,
         if that stays, or if nothing else has what it has learned.
