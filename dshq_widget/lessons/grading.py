@@ -41,30 +41,35 @@ class Afresh(Preprocessor):
         """The notebook with the outputs of such checks changed, and without saved widgets; the resources as they
         were.
         """
-        cells = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells if cell.cell_type == "code"]
+        marked = [(cell, cell.metadata.get("nbgrader", {})) for cell in nb.cells if cell.cell_type == "code"]
+        checks = [(cell, _key(mark)) for cell, mark in marked if mark.get("grade")]
         answers = _answers(nb)
         # nbgrader restores the cells of checks, not those of answers: a student may have taken these, or their marks
-        checked = {key for _, mark in cells if (key := _key(mark))}
+        checked = {key for _, key in checks if key}
         for name in sorted({_lesson(key) for key in checked}):
             theirs = [key for key in checked if _lesson(key) == name]
             lacks = _lacks(name, nb, {key: answers.get(key, "") for key in theirs}, answers)
             lacks |= {key: f"{GONE}: {lack}" for key, lack in lacks.items() if lack and key not in answers}
-            for cell, mark in cells:
-                lack = lacks.get(_key(mark))
+            for cell, key in checks:
+                lack = lacks.get(key)
                 if lack and _passed(cell) and not lack.startswith(READ):
                     lack = f"{READ}: its check is done in the notebook, and not here: {lack}"
-                if lack:  # alone: nbgrader takes the points from a number that stands before an error
-                    text = f"checked again in a process of its own: {lack}"
-                    cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
+                if lack:
+                    _fail(cell, f"checked again in a process of its own: {lack}")
                 elif lack == "" and _passed(cell):  # nbgrader gives no points to what writes there
                     cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-        for cell, mark in cells:
-            found = CHECK.search(cell.source) if mark.get("grade") and not _key(mark) else None
+        for cell, key in checks:
+            found = None if key else CHECK.search(cell.source)
             if found and found[1] in LESSONS and _passed(cell):
-                text = f"{READ}: its id is not {found[1]}-NUMBER-check, so it was done in the student's notebook alone"
-                cell.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
+                why = f"its id is not {found[1]}-NUMBER-check, so it was done in the student's notebook alone"
+                _fail(cell, f"{READ}: {why}")
         nb.metadata.pop("widgets", None)  # JupyterLab runs what is saved of widgets as soon as it opens the notebook
         return nb, resources
+
+
+def _fail(check: Any, text: str) -> None:
+    """An error is all that it gives: nbgrader takes the points from a number that stands before one."""
+    check.outputs = [new_output("error", ename="AssertionError", evalue=text, traceback=[text])]
 
 
 def _passed(check: Any) -> bool:

@@ -160,11 +160,16 @@ def _importing(tree: ast.Module, lesson: list[ast.Module], own: Set[str]) -> set
     return {path for path in paths if path.partition(".")[0] in _IMPORTING}
 
 
+def _classes(tree: ast.AST) -> list[ast.ClassDef]:
+    """Those that a source defines, wherever."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
 def _mine(tree: ast.AST) -> Iterator[str]:
     """The names of objects whose attributes a source may set: what a method of its own is called on, and what is made
     of a class of its own.
     """
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = _classes(tree)
     for function in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
         yield from (argument.arg for argument in [*function.args.posonlyargs, *function.args.args][:1])
     names = {node.name for node in classes}
@@ -182,8 +187,8 @@ def _root(node: ast.expr) -> str:
 
 def _held(tree: ast.AST) -> set[str]:
     """The modules that classes import: each is an attribute then, by a name that says nothing of it."""
-    found, classes = set[str](), [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    inside: list[ast.AST] = [part for node in classes for part in node.body]
+    found = set[str]()
+    inside: list[ast.AST] = [part for node in _classes(tree) for part in node.body]
     for node in inside:
         if isinstance(node, ast.Import | ast.ImportFrom):
             found |= _imports(node)
