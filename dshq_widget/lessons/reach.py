@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import re
 import symtable
 import types
 from collections.abc import Iterator, Mapping, Set
+from typing import Any
 
 import numpy as np
 import numpy.fft
@@ -20,12 +22,16 @@ import numpy.linalg
 import numpy.random
 import numpy.typing
 
-IMPORTS = frozenset({"__future__", "collections", "dataclasses", "dshq_widget", "itertools", "math", "numpy", "typing"})
+OURS = "dshq_widget"
+IMPORTS = frozenset({"__future__", "collections", "dataclasses", OURS, "itertools", "math", "numpy", "typing"})
 """Modules that every answer may import; further ones are those that its lesson imports."""
-OF_TORCH = frozenset({"torch.nn", "torch.nn.functional", "torch.optim"})
-"""Its modules that an answer may import where its lesson imports it."""
-OF_NUMPY = {"fft": numpy.fft, "linalg": numpy.linalg, "random": numpy.random, "typing": numpy.typing}
-"""Its modules that an answer may use."""
+OF_NUMPY = frozenset({"numpy.fft", "numpy.linalg", "numpy.random", "numpy.typing"})
+"""Its modules that an answer may import."""
+OF_OTHERS = {
+    "gymnasium": ("spaces", "wrappers"),
+    "torch": ("distributions", "fft", "linalg", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "special"),
+}
+"""Modules of others that an answer may import where its lesson imports them."""
 _BUILTINS = (
     "SystemExit|breakpoint|compile|delattr|eval|exec|exit|get_ipython|getattr|globals|input|locals|open|quit|"
     "setattr|vars"
@@ -50,7 +56,7 @@ WRITES = "write_text"
 """What code for an exercise that is a file may take. It may make nothing of this package and of Gymnasium, which import
 what lies in the folder: somebody's text in quotes would run that nobody has read (afresh.py reads the file itself).
 """
-_IMPORTING = ("dshq_widget", "gymnasium")
+_IMPORTING = (OURS, "gymnasium")
 _DUNDERS = r"__(?!init__|name__)\w*__"
 _DUNDER = re.compile(r"__\w+__")
 _MANGLED = re.compile(r"__\w*(?<!__)")  # another name within a class
@@ -91,7 +97,8 @@ def reached(answer: str, lesson: list[str], before: list[str] | None = None) -> 
     tree, own = ast.parse(source), _own(symtable.symtable(source, "<answer>", "exec"))
     allowed = {name for cell in given for name in _imports(cell) if not re.fullmatch(_MODULES, name)} | IMPORTS
     changes_file = bool(files) and not is_file
-    allowed |= ({"pathlib"} if changes_file else set()) | (OF_TORCH if "torch" in allowed else set())
+    allowed |= OF_NUMPY | ({"pathlib"} if changes_file else set())
+    allowed |= {f"{one}.{name}" for one, names in OF_OTHERS.items() if one in allowed for name in names}
     found = {name for name in _imports(tree) if name not in allowed and name.partition(".")[0] != "numpy"}
     found |= set(TEXTS.findall(answer))
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own
@@ -105,7 +112,7 @@ def reached(answer: str, lesson: list[str], before: list[str] | None = None) -> 
     found |= {f"{name} (in a class)" for name in _held(tree)}
     private = {name for names in _bound([tree]) for name in names if _MANGLED.fullmatch(name)}
     found |= {f"{name} (imported)" for name in private}
-    return sorted(found | set(_taken(tree, given, own, earlier)))
+    return sorted(found | set(_taken(tree, given, own, earlier, allowed)))
 
 
 def _own(table: symtable.SymbolTable) -> set[str]:
@@ -165,17 +172,20 @@ def _classes(tree: ast.AST) -> list[ast.ClassDef]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
-def _mine(tree: ast.AST) -> Iterator[str]:
-    """The names of objects whose attributes a source may set: what a method of its own is called on, and what is made
-    of a class of its own.
+def _mine(tree: ast.AST) -> Iterator[ast.AST]:
+    """The attributes that a source may set: in a method of its own of what that is called on, and of what is made of a
+    class of its own.
     """
-    classes = _classes(tree)
+    classes, places = _classes(tree), list[tuple[ast.AST, Set[str]]]()
     for function in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
-        yield from (argument.arg for argument in [*function.args.posonlyargs, *function.args.args][:1])
-    names = {node.name for node in classes}
+        if "staticmethod" not in map(_root, function.decorator_list):
+            places.append((function, {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}))
+    names, made = {node.name for node in classes}, set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _root(node.value.func) in names:
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+            made |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    for place, theirs in [*places, (tree, made)]:
+        yield from (node for node in _changed(place) if _root(node) in theirs)
 
 
 def _root(node: ast.expr) -> str:
@@ -213,16 +223,16 @@ def _trees(sources: list[str]) -> list[ast.Module]:
     return found
 
 
-def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str], before: list[ast.Module]) -> Iterator[str]:
+def _taken(
+    tree: ast.Module, lesson: list[ast.Module], own: Set[str], before: list[ast.Module], allowed: Set[str]
+) -> Iterator[str]:
     """What a source takes from modules and may not, what it sets there, and modules that it hands on, from which
     something could be taken under another name.
     """
     modules, parts = _bound([*lesson, *before, tree])
-    ours = {path for path in _bound(lesson)[1].values() if path.startswith("dshq_widget.")}
-    whole = {*modules.values(), *(f"numpy.{name}" for name in OF_NUMPY)}
-    whole |= {path for path in parts.values() if CHECKS.fullmatch(path)}
+    border = _Border(allowed, {path for path in _bound(lesson)[1].values() if path.startswith(f"{OURS}.")})
     for path in [*_imports(tree), *_bound([tree])[1].values()]:
-        yield from _astray(path, ours)
+        yield from border.way(path)[0]
     known = {name: path for name, path in (modules | parts).items() if name not in own}
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     changed = set(_changed(tree))
@@ -230,14 +240,66 @@ def _taken(tree: ast.Module, lesson: list[ast.Module], own: Set[str], before: li
     mine = set(_mine(tree))
     for node in nodes:
         if not (path := _path(node, known)):
-            if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or _root(node) in mine):
+            if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or node in mine):
                 yield f"{node.attr} (changed)"
             continue
-        yield from _astray(path, ours)
+        astray, is_module = border.way(path)
+        yield from astray
         if node in changed:
             yield f"{path} (changed)"
-        if path in whole and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
+        if is_module and not astray and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
             yield f"{path} (as a whole)"
+
+
+class _Border:
+    """What an answer may take from modules: those of `allowed`, and of this package what its lesson takes (`ours`). No
+    module's own imports are among it: one of them, by whatever name, is Python itself.
+    """
+
+    def __init__(self, allowed: Set[str], ours: Set[str]) -> None:
+        self._allowed, self._ours = allowed, ours
+        self._roots = {path.partition(".")[0] for path in allowed}
+
+    def way(self, path: str) -> tuple[list[str], bool]:
+        """The first part of a path from a module, such as `numpy.lib`, that an answer may not take, or nothing; and
+        whether the path is a module itself.
+        """
+        so_far, *names = path.split(".")
+        found: Any = None
+        if so_far in self._roots:
+            with contextlib.suppress(ImportError):  # the lesson's own
+                found = importlib.import_module(so_far)
+        for name in names:
+            so_far += f".{name}"
+            if name == "*" or _PRIVATE.fullmatch(name) or not self._is_open(so_far):
+                return [so_far], False
+            if isinstance(found, types.ModuleType):
+                found = _part(found, name, so_far)
+                if found is None and so_far.startswith("numpy."):
+                    return [so_far], False
+                if isinstance(found, types.ModuleType) and not self._is_open(so_far, found):
+                    return [so_far], False
+        return [], isinstance(found, types.ModuleType)
+
+    def _is_open(self, path: str, module: types.ModuleType | None = None) -> bool:
+        """Whether an answer may name this path, or this module by it."""
+        if not path.startswith(f"{OURS}."):
+            return module is None or path in self._allowed
+        if any(_is_part(one, path) for one in self._ours):
+            return True
+        return any(_is_part(path, one) for one in self._ours) and (module is None or module.__name__ == path)
+
+
+def _part(module: types.ModuleType, name: str, path: str) -> Any:
+    """What a module has by that name, None for nothing; a module of this package also where nobody has imported it."""
+    if module is np:
+        return vars(np).get(name)  # what it makes when asked for, it warns about
+    with contextlib.suppress(AttributeError, ImportError):
+        return getattr(module, name)
+    if path.startswith(f"{OURS}."):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(path)
+    return None
 
 
 def _bound(trees: list[ast.Module]) -> tuple[dict[str, str], dict[str, str]]:
@@ -259,21 +321,6 @@ def _path(node: ast.expr, known: Mapping[str, str]) -> str:
         return known.get(node.id, "")
     before = _path(node.value, known) if isinstance(node, ast.Attribute) else ""
     return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""
-
-
-def _astray(path: str, ours: Set[str]) -> Iterator[str]:
-    """The first part of a path from a module, such as `numpy.lib`, that an answer may not take, if there is one."""
-    so_far, *names = path.split(".")
-    in_ours, module = so_far == "dshq_widget", np if so_far == "numpy" else None
-    for name in names:
-        so_far += f".{name}"
-        hidden = name == "*" or _PRIVATE.fullmatch(name) is not None
-        if module:
-            inner, module = vars(module).get(name), OF_NUMPY.get(name) if module is np else None
-            hidden = hidden or inner is None or (isinstance(inner, types.ModuleType) and inner is not module)
-        if hidden or (in_ours and not any(_is_part(so_far, one) or _is_part(one, so_far) for one in ours)):
-            yield so_far
-            return
 
 
 def _is_part(path: str, whole: str) -> bool:

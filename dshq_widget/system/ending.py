@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 
@@ -45,21 +46,21 @@ class EndSignal:
     """
 
     def __enter__(self) -> "EndSignal":
-        self._event = threading.Event()
+        self._asked = False  # no Event: a second signal would wait for its lock, which this thread holds
         self._before = {number: signal.signal(number, self._ended) for number in heard()}
         return self
 
     def _ended(self, number: int, frame: FrameType | None) -> None:
-        self._event.set()
+        self._asked = True
 
     def wait(self) -> None:
         """Return once the process was asked to end."""
-        while not self._event.wait(LOOK_SECONDS):
-            pass
+        while not self._asked:
+            time.sleep(LOOK_SECONDS)
 
     async def wait_async(self) -> None:
         """The same for a coroutine of the main thread."""
-        while not self._event.is_set():
+        while not self._asked:
             await asyncio.sleep(LOOK_SECONDS)
 
     def __exit__(self, *_: object) -> None:

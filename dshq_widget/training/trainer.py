@@ -126,9 +126,9 @@ class Trainer(Keeping):
         """
         budget = Budget(updates, agent_steps, seconds)
         enough = None if stop_when is None else self._condition(stop_when, "stop_when")
-        if self.status == "stopping":
-            self.join()
-        with self._run.lock:
+        with self._run.changed:
+            control, status = self._run.control, self._run.status
+            self._run.changed.wait_for(lambda: status.status != "stopping" or control.processes is None)
             self._run.check_open()
             self._check_target(until_solved)
             if self._run.status.going:

@@ -56,7 +56,13 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("class A:\n    match print:\n        case __eq__:\n            pass", ["__eq__"]),
         ("class A:\n    match [print]:\n        case [*__len__, __bool__]:\n            pass", ["__bool__"]),
         ("class A:\n    try:\n        1 / 0\n    except ArithmeticError as __hash__:\n        pass", ["__hash__"]),
-        ("plots.matplotlib.numpy.ma.masked, plots.np.ma", ["matplotlib", "np"]),
+        ("plots.matplotlib.numpy.ma.masked, plots.np.ma", ["dshq_widget.lessons.plots.matplotlib", "matplotlib", "np"]),
+        ("plots.re.enum.bltns, plots.figure()", ["dshq_widget.lessons.plots.re"]),
+        ("p = plots\np.re.enum.bltns", ["dshq_widget.lessons.plots (as a whole)"]),
+        ("import dataclasses as d\nd.re.enum.bltns.tuple, d.field", ["dataclasses.re"]),
+        ("from dataclasses import copy as c", ["dataclasses.copy"]),
+        ("import typing\nc = typing.collections\nc._sys.modules", ["typing.collections"]),
+        ("import itertools, math\nf = math.sqrt, itertools.chain.from_iterable", []),
         (f"{RIGHT}\nimport math, numpy.random\nfrom numpy import ones", []),
         ("np.linalg.lstsq, np.add.reduce(np.float32(np.pi)), np.random.default_rng(1).random(), np.max, np.abs", []),
         ("from collections import deque\nimport collections, itertools\nitertools.chain, collections.Counter", []),
@@ -70,12 +76,14 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("for str.__name__ in 'x':\n    pass", ["__name__ (changed)"]),
         ("class A:\n    def __init__(self):\n        self.__x, self.y[0].z = 1, 2\na = A()\na.z, a.b.c = 3, 4", []),
         ("def f(net):\n    net.values = net.rows[0].x = 1", ["values (changed)", "x (changed)"]),
+        ("def f(self):\n    self.x = 1\nclass A:\n    def f(self):\n        self.x = 1", ["x (changed)"]),
+        ("class A:\n    @staticmethod\n    def f(net):\n        net.x = 1", ["x (changed)"]),
         ("type(net).values = print\nfor p in net.parameters():\n    p.grad = None", ["values (changed)"]),
         ("if __name__ == '__main__':\n    print('__init__')", []),
         ("def f(input, np):\n    vars = lambda io: io + input\n    return np.lib, np.x, vars(2), vars", []),
         ("import typing\nfrom __future__ import annotations\nfrom dataclasses import dataclass", []),
         ("from numpy.typing import NDArray\nfrom typing import Any\ndef f(x: NDArray[Any]): pass", []),
-        ("import typing\ntyping.get_type_hints(f), typing.types", ["get_type_hints", "types"]),
+        ("import typing\ntyping.get_type_hints(f), typing.types", ["get_type_hints", "types", "typing.types"]),
         ("def f(xs):\n    return [open for open in xs], open('a')", ["open"]),
         ("def f():\n    eval = 1\nf = eval", ["eval"]),
         ("def f(eval=eval):\n    return eval", ["eval"]),
@@ -101,8 +109,10 @@ def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_mad
     assert reached(answer, ["import torch"]) == []
     answer = "import torch.utils.cpp_extension\nimport torch.nn as nn\ng = nn\nnn.Linear = 1"
     assert reached(answer, ["import torch"]) == [
-        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils.cpp_extension"),
+        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils", "torch.utils.cpp_extension"),
     ]
+    answer = "torch.hub.re, torch.nn.functional.math, torch.onnx, torch.Tensor.add, torch.nn.utils.clip_grad_norm_"
+    assert reached(answer, ["import torch"]) == ["torch.hub", "torch.nn.functional.math", "torch.onnx"]
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)

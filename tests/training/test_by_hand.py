@@ -267,6 +267,20 @@ def test_a_trainer_whose_folder_another_one_took_keeps_its_own_run(tmp_path):
         assert kept.version == 7 and kept.state["adam_step"] == 3
 
 
+def test_training_for_more_while_the_next_run_waits_for_a_stop_says_so(trainer):
+    """It waited until no learner ran. The next one begins at that moment, and trains without end."""
+    trainer.start()
+    trainer.stop()
+    trainer.start()
+    assert trainer.status == "stopping"
+    ending = threading.Timer(0.2, trainer.stands[0].ends)
+    ending.start()
+    with pytest.raises(RuntimeError, match="training is running: call stop"):
+        trainer.train_for(updates=1, progress=False)
+    ending.join()
+    assert trainer.status == "starting" and len(trainer.stands) == 2
+
+
 @pytest.mark.parametrize("call", ["start", "next_update", "train_for"])
 def test_ctrl_c_while_a_run_is_started_stops_it(trainer, monkeypatch, call):
     """The run was "starting" for good, with a learner that nobody knew: no start, stop or wait did anything."""
