@@ -115,9 +115,8 @@ class Callbacks(Readings):
         return NewMetrics(function, name, watched, lambda: self.metrics, self._warned)
 
     def _warned(self, sentence: str) -> None:
-        with self._run.lock:
+        with self._run.uninterrupted():
             self._run.status.warn(sentence)
-        self._run.notify()
 
 
 def _named(function: Any) -> str:

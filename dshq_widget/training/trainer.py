@@ -94,12 +94,11 @@ class Trainer(Keeping):
         if it is running already; raises ValueError if the drill has no target. Hyper-parameters given here are set
         first. A different network (`hidden_sizes`, `activation`) starts from version 0.
         """
-        with self._run.change():
+        with self._run.or_stop(), self._run.change():
             self._check_target(until_solved)
             self._run.claim()
             self.set_hyper(**hyper)
-            with self._run.or_stop():
-                self._run.control.start(until_solved=until_solved)
+            self._run.control.start(until_solved=until_solved)
 
     def train_for(
         self,
@@ -126,19 +125,19 @@ class Trainer(Keeping):
         """
         budget = Budget(updates, agent_steps, seconds)
         enough = None if stop_when is None else self._condition(stop_when, "stop_when")
+        control, status = self._run.control, self._run.status
         with self._run.changed:
-            control, status = self._run.control, self._run.status
             self._run.changed.wait_for(lambda: status.status != "stopping" or control.processes is None)
-            self._run.check_open()
-            self._check_target(until_solved)
-            if self._run.status.going:
-                raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
-            self._run.claim()
-            self.set_hyper(**hyper)
-            timed = TimedRun(self._run, budget, self.set_hyper, self.stop, enough)
-            with self._run.or_stop():
-                self._run.control.start(until_solved=until_solved, budget=budget)
-        return timed.through(Progress(enabled=progress) if isinstance(progress, bool) else progress)
+        with self._run.or_stop():
+            with self._run.change():
+                self._check_target(until_solved)
+                if status.going:
+                    raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
+                self._run.claim()
+                self.set_hyper(**hyper)
+                timed = TimedRun(self._run, budget, self.set_hyper, self.stop, enough)
+                control.start(until_solved=until_solved, budget=budget)
+            return timed.through(Progress(enabled=progress) if isinstance(progress, bool) else progress)
 
     def _check_target(self, until_solved: bool) -> None:
         if until_solved and self.drill.spec.target is None:
@@ -162,11 +161,10 @@ class Trainer(Keeping):
 
         If nothing is training, this starts a learner for one update. Hyper-parameters given here are set first.
         """
-        with self._run.change():
+        with self._run.or_stop(), self._run.change():
             self._run.claim()
             self.set_hyper(**hyper)
-            with self._run.or_stop():
-                self._run.control.next_update()
+            self._run.control.next_update()
 
     def stop(self, *, seconds: float | None = None) -> None:
         """Stop training. Returns at once. The policy stays, and `start` continues from it. The learner may finish its
@@ -178,10 +176,8 @@ class Trainer(Keeping):
         """Apply at once the settings that take effect at the next start. Running training is restarted and continues:
         paused if it is paused, until solved if that was requested. Without training nothing happens.
         """
-        with self._run.lock:
-            going = self._run.control.begin_again(self._run.files.autosave)
-        if going:
-            self._run.notify()
+        with self._run.uninterrupted():
+            self._run.control.begin_again(self._run.files.autosave)
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False if one still runs after `timeout` seconds."""
@@ -248,10 +244,9 @@ class Trainer(Keeping):
         self._change_scenes(self._run.scenes.clear)
 
     def _change_scenes(self, change: Callable[[], Changed]) -> Changed:
-        with self._run.lock:
+        with self._run.uninterrupted():
             changed = change()
             self._run.control.send({"type": "SCENES", "scenes": self._run.scenes.packed()})
-        self._run.notify()
         return changed
 
     def wait(

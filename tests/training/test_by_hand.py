@@ -281,6 +281,25 @@ def test_training_for_more_while_the_next_run_waits_for_a_stop_says_so(trainer):
     assert trainer.status == "starting" and len(trainer.stands) == 2
 
 
+def test_ctrl_c_while_a_run_is_stopped_comes_after_that(trainer, monkeypatch):
+    """Between the status and the learner it left "stopping" for good: no stop or start did anything."""
+    trainer.start()
+    (stand,) = trainer.stands
+    asked = trainer._run.files.autosave
+
+    def interrupted():
+        signal.raise_signal(signal.SIGINT)
+        return asked()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer._run.files, "autosave", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.stop()
+    assert trainer.status == "stopping" and stand.stopped
+    stand.ends()
+    assert trainer.status == "stopped"
+
+
 @pytest.mark.parametrize("call", ["start", "next_update", "train_for"])
 def test_ctrl_c_while_a_run_is_started_stops_it(trainer, monkeypatch, call):
     """The run was "starting" for good, with a learner that nobody knew: no start, stop or wait did anything."""

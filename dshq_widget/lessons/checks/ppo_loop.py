@@ -233,19 +233,22 @@ def _update(update: Callable[..., Any]) -> list[str]:
 
 
 def _held(update: Callable[..., Any]) -> list[str]:
-    """Whether slopes that are too long are held to 0.5."""
-    net = torch.nn.Linear(1, 1, bias=False)
+    """Whether slopes that are too long are held to 0.5, all of them together."""
+    net = torch.nn.Linear(2, 1, bias=False)
     torch.nn.init.zeros_(net.weight)
+    wanted = torch.tensor([[0.3, 0.4]])
     rows = [torch.full((BATCH,), 100.0)]
 
     def loss_of(net: Any, size: torch.Tensor) -> torch.Tensor:
-        return -(net.weight * size.mean()).sum()
+        return -(net.weight * wanted * 2 * size.mean()).sum()
 
     update(net, torch.optim.SGD(net.parameters(), lr=1.0), rows, loss_of, 1, BATCH, torch.Generator())
-    moved = float(net.weight.detach())
-    if not abs(moved - 0.5) <= 1e-3:
+    moved = net.weight.detach()
+    if not torch.allclose(moved, wanted, atol=1e-3):
+        first, second = moved[0].tolist()
         return [
-            f"Slopes of length 100 moved the weight by {moved:.3g}; held to 0.5 they move it by 0.5. "
+            f"Slopes 60 and 80, of length 100 together, moved two weights by {first:.3g} and {second:.3g}; held to 0.5 "
+            "together they move them by 0.3 and 0.4. "
             "`nn.utils.clip_grad_norm_(net.parameters(), 0.5)` stands between `.backward()` and `.step()`."
         ]
     return []

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget.contract.setting import printable_lines
 from dshq_widget.runtime.leaving import Leaving
 from dshq_widget.runtime.words import reason_of
-from dshq_widget.system.ending import deferred
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.status import RUNNING, TrainingStatus
@@ -121,14 +120,11 @@ class RunControl:
             self.processes.stop(patience)
         return False
 
-    def begin_again(self, autosave: Callable[[], Path]) -> bool:
-        """Let a run that is going begin once more from where it is: with the same end, and paused if it is. Whether one
-        was going.
-        """
-        going, held = self._status.going, self._status.held
-        if going and self.stop(autosave):
+    def begin_again(self, autosave: Callable[[], Path]) -> None:
+        """Let a run that is going begin once more from where it is: with the same end, and paused if it is."""
+        held = self._status.held
+        if self._status.going and self.stop(autosave):
             self._begin(held=held)
-        return going
 
     def abandon(self) -> None:
         """Ask the processes to stop and ignore their messages from now on. Returns at once."""
@@ -165,23 +161,20 @@ class RunControl:
             self._spawn()
 
     def _spawn(self, again: bool = False) -> bool:
-        """Start the processes, or replace those that died; whether that succeeded. If not, the status says why. Ctrl-C
-        comes once they are registered.
-        """
-        with deferred():
-            self._status.begin()
-            self.finished = False
-            orders: dict[str, Any] = {"until_solved": self._until_solved, "paused": self._status.held}
-            orders |= {"asked": self._asked, "budget": self._budget, "again": again}
-            try:
-                self.processes = self._start(orders)
-                self._asked = 0
-            except (Exception, SystemExit) as error:
-                if not isinstance(error, (MemoryError, RuntimeError, OSError)):
-                    log.exception("the learner of %s could not be started", self._status.name)
-                self._status.fail(f"training cannot start: {reason_of(error)}")
-                return False
-            return True
+        """Start the processes, or replace those that died; whether that succeeded. If not, the status says why."""
+        self._status.begin()
+        self.finished = False
+        orders: dict[str, Any] = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
+        orders |= {"budget": self._budget, "again": again}
+        try:
+            self.processes = self._start(orders)
+            self._asked = 0
+        except (Exception, SystemExit) as error:
+            if not isinstance(error, (MemoryError, RuntimeError, OSError)):
+                log.exception("the learner of %s could not be started", self._status.name)
+            self._status.fail(f"training cannot start: {reason_of(error)}")
+            return False
+        return True
 
     def _replace(self, end: Exit, replaceable: bool) -> None:
         """Replace a dead learner by one that continues from the last published weights, unless that keeps failing. One

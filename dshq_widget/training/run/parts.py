@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshq_widget.learning.scenes.arranged import Scenes
 from dshq_widget.policy import checkpoint
+from dshq_widget.system.ending import deferred
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.listeners import Listeners
 from dshq_widget.training.run.config import RunConfig
@@ -70,12 +71,20 @@ class RunParts:
         return self.config.drill
 
     @contextlib.contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Change the parts in the block, and tell whoever listens. Ctrl-C comes after it: nothing is half changed."""
+        try:
+            with self.lock, deferred():
+                yield
+        finally:
+            self.notify()
+
+    @contextlib.contextmanager
     def change(self) -> Iterator[None]:
-        """Change the parts in the block, and tell whoever listens. Raises RuntimeError after `close`."""
-        with self.lock:
+        """The same. Raises RuntimeError after `close`."""
+        with self.uninterrupted():
             self.check_open()
             yield
-        self.notify()
 
     def check_open(self) -> None:
         """Raises RuntimeError after `close`."""
@@ -102,10 +111,8 @@ class RunParts:
 
     def stop(self, seconds: float | None = None) -> None:
         """Stop training; see `Trainer.stop`."""
-        with self.lock:
-            stopped = self.control.stop(self.files.autosave, seconds)
-        if stopped:
-            self.notify()
+        with self.uninterrupted():
+            self.control.stop(self.files.autosave, seconds)
 
     @contextlib.contextmanager
     def or_stop(self) -> Iterator[None]:
@@ -123,19 +130,20 @@ class RunParts:
         with self.lock:
             if self._closed:
                 return
-            self._closed = True
             saves = self.status.status in ("training", "stopping")
             try:
+                self._closed = True
                 if saves and (self.files.stays or not self.algorithm.plays_alone):
                     self.control.stop(self.files.autosave, ABANDON_SECONDS)
                     self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
             finally:  # Ctrl-C ends the waiting alone
-                self.control.abandon()
-                newest = self.latest.newest()
-                self.latest.release()
-                if self.status.status in RUNNING:
-                    self.status.set("stopped", "closed")
-                self.files.close(newest, not self.algorithm.plays_alone)
+                with self.uninterrupted():
+                    self.control.abandon()
+                    newest = self.latest.newest()
+                    self.latest.release()
+                    if self.status.status in RUNNING:
+                        self.status.set("stopped", "closed")
+                    self.files.close(newest, not self.algorithm.plays_alone)
         self.notify()
 
     def _undrawn(self, why: str) -> None:

@@ -18,6 +18,7 @@ CLIPPED = {
     "the smaller ratio": (SMALLER, "(torch.minimum(ratio, clipped) * advantage)"),
     "a limit written into it": ("1 - clip, 1 + clip", "0.8, 1.2"),
     "detached": (".exp()", ".exp().detach()"),
+    "a new tensor": ("(log_prob - old", "(torch.tensor(log_prob.tolist(), requires_grad=True) - old"),
     "a plain number": ("return -torch", "return -1.0 * float(torch", ".mean()", ".mean())"),
 }
 PARTS = {

@@ -27,6 +27,7 @@ SHUFFLED = "torch.randperm(len(rows[0]), generator=chance)"
 UPDATE = {
     "slopes add up": ("            optimiser.zero_grad()\n", ""),
     "not held": ("            nn.utils.clip_grad_norm_(net.parameters(), 0.5)\n", ""),
+    "each held by itself": ("clip_grad_norm_", "clip_grad_value_"),
     "step before slopes": (
         "            optimiser.step()",
         "",
