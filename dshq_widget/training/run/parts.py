@@ -137,7 +137,7 @@ class RunParts:
                     self.control.stop(self.files.autosave, ABANDON_SECONDS)
                     self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
             finally:  # Ctrl-C ends the waiting alone
-                with self.uninterrupted():
+                with deferred():
                     self.control.abandon()
                     newest = self.latest.newest()
                     self.latest.release()
