@@ -7,6 +7,7 @@ algorithms/ppo/drill_run.py. All messages are in protocol.py (`learner_to_kernel
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -373,9 +374,14 @@ class Run:
         self.tracking.write(self.metrics)
 
     def autosave(self) -> None:
-        """Write the run's own file; where that fails, and nothing else would have what was learned, the spare one."""
-        if not self.save(self.job["autosave"]) and self.job.get("spare"):
-            self.save(self.job["spare"])
+        """Write the run's own file; where that fails, and nothing else would have what was learned, the spare one.
+        Their folders are made again where somebody has removed them, as whoever cleans a temporary folder does.
+        """
+        for path in filter(None, (self.job["autosave"], self.job.get("spare"))):
+            with contextlib.suppress(OSError):  # it is there, or `save` says why not
+                os.mkdir(os.path.dirname(path), 0o700)
+            if self.save(path):
+                return
 
     def save(self, path: str) -> bool:
         """Write everything needed for an exact continuation; whether it is written. A failure is a warning, and

@@ -158,19 +158,22 @@ class DrillWidget(Exported):
         """End training and remove the widget from the page; closing twice is fine. The policy can still be saved."""
         if self._closed:
             if self._interrupted:
-                self._trainer.close()
+                self._close_parts()
             return
         self._closed = True
         try:
-            for show in (self._kernel_show, self._policy_show):
-                if show is not None:
-                    show.close()
-            self._trainer.close()
+            self._close_parts()
         except KeyboardInterrupt:  # it ends the waiting alone; perhaps it came before the trainer had begun to close
             self._interrupted = True
             raise
         finally:
             self._end()
+
+    def _close_parts(self) -> None:
+        for show in (self._kernel_show, self._policy_show):
+            if show is not None:
+                show.close()
+        self._trainer.close()
 
     def _end(self) -> None:
         """The page hears the last of it."""

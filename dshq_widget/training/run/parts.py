@@ -125,26 +125,22 @@ class RunParts:
 
     def close(self) -> None:
         """End training and release everything; closing twice is fine. A learner that trains may write its file first,
-        if that stays, or if nothing else has what it has learned.
+        if that stays, or if nothing else has what it has learned: Ctrl-C waits those seconds, too.
         """
-        with self.lock:
+        with self.uninterrupted():
             if self._closed:
                 return
+            self._closed = True
             saves = self.status.status in ("training", "stopping")
-            try:
-                self._closed = True
-                if saves and (self.files.stays or not self.algorithm.plays_alone):
-                    self.control.stop(self.files.autosave, ABANDON_SECONDS)
-                    self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
-            finally:  # Ctrl-C ends the waiting alone
-                with deferred():
-                    self.control.abandon()
-                    newest = self.latest.newest()
-                    self.latest.release()
-                    if self.status.status in RUNNING:
-                        self.status.set("stopped", "closed")
-                    self.files.close(newest, not self.algorithm.plays_alone)
-        self.notify()
+            if saves and (self.files.stays or not self.algorithm.plays_alone):
+                self.control.stop(self.files.autosave, ABANDON_SECONDS)
+                self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
+            self.control.abandon()
+            newest = self.latest.newest()
+            self.latest.release()
+            if self.status.status in RUNNING:
+                self.status.set("stopped", "closed")
+            self.files.close(newest, not self.algorithm.plays_alone)
 
     def _undrawn(self, why: str) -> None:
         with self.lock:

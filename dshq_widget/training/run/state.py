@@ -273,7 +273,8 @@ class RunState:
         """`whole`, where the policy is more than its network, and `saved` is the run's file."""
         acting = self._latest.acting()
         if acting is not None and acting[0] == newest.version and (saved is None or saved.version != acting[0]):
-            return self.checkpoint(newest, self._with_room(self._rest_of(saved, newest), acting[1], newest))
+            rest = {key: row for key, row in self._rest_of(saved, newest).items() if key != self._acting_name}
+            return self.checkpoint(newest, self._with_room(rest, acting[1], newest))
         if saved is not None:
             return self._of(saved, saved.state)
         return self._untrained(newest)
@@ -329,10 +330,11 @@ class RunState:
             if saved is not None:
                 self._write(self.checkpoint(newest, self._rest_of(saved, newest)))
             return
+        if saved is None:
+            self._files.check_readable()
         try:
             left = self._left(newest, saved)
         except CheckpointError as error:
-            self._files.check_readable()
             self._files.continue_from(None)
             self._draw()  # the next learner may take the place of one that died, with its settings
             self._status.forget()

@@ -16,6 +16,7 @@ import pytest
 from dshq_widget.algorithms.dreamer.learner import ACTING, WEIGHTS
 from dshq_widget.algorithms.dreamer.saved import dreamer_of
 from dshq_widget.cli.keeping import rescue
+from dshq_widget.learning.run import Run
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training import keeping
@@ -165,9 +166,12 @@ def test_what_is_left_goes_into_a_file_that_has_no_room_for_all_of_it(ended, tmp
     assert np.abs(on - third.state[MODEL]).max() < 0.01
 
 
-def test_a_file_that_cannot_be_read_is_not_written_over(ended, tmp_path):
-    """Everybody was told that training is back at its beginning, and no start was possible."""
-    trainer, warnings = ended(gentle=False)
+@pytest.mark.parametrize("gentle", [False, True])
+def test_a_file_that_cannot_be_read_is_not_written_over(ended, tmp_path, gentle):
+    """Everybody was told that training is back at its beginning, and no start was possible; or what acts took the
+    place of critic, moments and replay.
+    """
+    trainer, warnings = ended(gentle)
     kept = tmp_path / "log" / "autosave.dshq"
     kept.write_bytes(b"no policy")
     trainer._run.state.take_back()
@@ -176,7 +180,42 @@ def test_a_file_that_cannot_be_read_is_not_written_over(ended, tmp_path):
         trainer.train_for(updates=1, progress=False)
     assert trainer.version == 3 and kept.read_bytes() == b"no policy"
     shutil.copy(tmp_path / "second.dshq", kept)
-    assert trainer.train_for(updates=1, progress=False) and trainer.version == 3
+    assert trainer.train_for(updates=1, progress=False) and trainer.version == (4 if gentle else 3)
+
+
+def test_a_learner_makes_its_folder_again_where_somebody_cleans_the_temporary_one(monkeypatch, learners_in_threads):
+    """It ended by itself, with a warning, and training was back at its beginning."""
+    save = Run.autosave
+
+    def cleaned(run):
+        shutil.rmtree(os.path.dirname(run.job["autosave"]))
+        save(run)
+
+    monkeypatch.setattr(Run, "autosave", cleaned)
+    with Trainer("bandit", **HOW) as trainer:
+        folder = trainer._run.files.autosave().parent
+        assert trainer.train_for(updates=2, progress=False) and trainer.version == 2
+        assert checkpoint.version_of(trainer._run.files.to_resume()) == 2
+        assert os.name != "posix" or folder.stat().st_mode & 0o777 == 0o700
+    assert not folder.exists()
+
+
+def test_ctrl_c_while_a_trainer_closes_leaves_what_can_be_saved(tmp_path, monkeypatch, learners_in_threads):
+    """It ended the waiting. The learner wrote a version more, which nobody heard of: "there is no file"."""
+    with Trainer("bandit", log_dir=tmp_path / "log", **HOW) as trainer:
+        trainer.start()
+        trainer.wait(updates=2, progress=False)
+        stop = trainer._run.control.stop
+
+        def interrupted(*given):
+            stop(*given)
+            signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(trainer._run.control, "stop", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.close()
+        saved = checkpoint.load(trainer.save(tmp_path / "kept.dshq"))
+        assert saved.version == trainer.version == checkpoint.version_of(tmp_path / "log" / "autosave.dshq")
 
 
 def test_a_file_on_which_somebody_else_went_on_is_not_continued_from(tmp_path, learners_in_threads):
