@@ -259,10 +259,22 @@ def version_of(path: str | os.PathLike[str]) -> int | None:
     say so.
     """
     try:
-        header = _json(_read(path, whole=False)[8:], "header", dict)
-        return _count(header["__metadata__"], "version")
+        return _count(_header(path), "version")
     except (OSError, LookupError, TypeError, ValueError, RecursionError):
         return None
+
+
+def digest_of(path: str | os.PathLike[str]) -> str:
+    """The digest of a file's content that its header has, of which nothing is checked; "" if it has none."""
+    try:
+        return str(_header(path)["sha256"])
+    except (OSError, LookupError, TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    found: dict[str, Any] = _json(_read(path, whole=False)[8:], "header", dict)["__metadata__"]
+    return found
 
 
 def _read(path: str | os.PathLike[str], whole: bool = True) -> bytes:

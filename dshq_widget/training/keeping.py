@@ -131,18 +131,11 @@ class Keeping(Callbacks):
 
     def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
-        An algorithm's own settings come from a file of that algorithm. Raises CheckpointError, or RuntimeError while
-        training runs; then nothing changes.
+        An algorithm's own settings come from a file of that algorithm. What was learned until now is kept beside the
+        autosave. Raises CheckpointError, or RuntimeError while training runs; then nothing changes.
         """
         run = self._run
         with run.change():
             if run.control.processes is not None:
                 raise RuntimeError("training is running: call stop() first, then load the other run")
-            saved = checkpoint.load(path)
-            name = os.path.basename(os.fspath(path))
-            run.state.check(saved, name)
-            run.algorithm.check_file(saved, name)
-            run.config.take(saved, name)
-            run.state.forget()
-            run.state.adopt(saved, atomic.absolute(path))
-            run.status.set("stopped", f"at version {saved.version} of the saved run")
+            run.state.resume(checkpoint.load(path), atomic.absolute(path))

@@ -45,12 +45,12 @@ class Run:
     ends; the autosave stays. Raises OSError if the folder cannot be written.
     """
 
-    def __init__(self, root: Path, name: str, resumed: str | None = None) -> None:
-        """The file `resumed` stays, which the run continues from."""
+    def __init__(self, root: Path, name: str, *resumed: str | None) -> None:
+        """The files `resumed` stay, which the run continues from, or may at any moment."""
         place = folder_of(root, name)
         place.mkdir(parents=True, exist_ok=True)
-        source = os.path.realpath(os.path.dirname(resumed)) if resumed else None
-        left = [run for run in _left(place) if os.path.realpath(run) != source]
+        sources = {os.path.realpath(os.path.dirname(path)) for path in resumed if path}
+        left = [run for run in _left(place) if os.path.realpath(run) not in sources]
         empty = [run for run in left if not _kept(run) and (_here(run) or _age(run) > DAY)]
         for earlier in empty + [run for run in left if _kept(run)][KEPT:]:
             shutil.rmtree(earlier, ignore_errors=True)

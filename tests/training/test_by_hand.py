@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import shutil
 import signal
 import sys
 import threading
@@ -441,6 +442,54 @@ def test_a_run_that_cannot_be_gone_on_with_changes_nothing(spo_run, tmp_path, wr
         with pytest.raises(CheckpointError, match="cannot continue from 'wrong.dshq'"):
             trainer.resume_from(path)
         assert (trainer.config, trainer.algorithm_settings, trainer.latest_policy()) == before
+
+
+@pytest.mark.parametrize("unsaved", [False, True])
+def test_a_run_that_is_resumed_takes_the_place_of_no_other(tmp_path, unsaved):
+    """`resume_run` in a cell, after training: the next autosave took the place of the own run, without a word."""
+    with Standing("ball", hidden_sizes=(8,), seed=1) as other:
+        saved(other, 3)
+        path = other.save(tmp_path / "other.dshq")
+    with Standing("ball", hidden_sizes=(8,), learning_rate=0.5, log_dir=tmp_path / "log") as trainer:
+        saved(trainer, 7, **MOMENTS)
+        if unsaved:
+            trainer.start()
+            trainer.stands[-1].publishes(trainer, 8)
+            trainer.stop()
+            trainer.stands[-1].ends(KILLED)
+        trainer.resume_from(path)
+        kept = tmp_path / "log" / "replaced.dshq"
+        assert trainer.version == 3 and trainer._run.files.to_resume() == str(path)
+        assert trainer.status_text.endswith(f"at version 3 of the saved run; the previous training is saved in {kept}")
+        was = checkpoint.load(kept)
+        assert was.version == (8 if unsaved else 7) and was.config["learning_rate"] == 0.5
+        assert unsaved or was.state["adam_step"] == 3
+        trainer.load(path)
+        assert (tmp_path / "log" / "replaced.dshq").exists()
+
+
+def test_a_run_that_goes_on_from_its_own_file_keeps_nothing_beside_it(tmp_path):
+    with Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as trainer:
+        saved(trainer, 7, **MOMENTS)
+        own = trainer._run.files.to_resume()
+        trainer.resume_from(own)
+        assert trainer.version == 7 and trainer._run.files.to_resume() == own
+        assert trainer.status_text == "at version 7 of the saved run"
+        assert [path.name for path in (tmp_path / "log").glob("*.dshq")] == ["autosave.dshq"]
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_a_file_that_is_another_runs_by_now_is_not_continued_from(tmp_path, same):
+    """Of the same version it was taken for one's own: the other's weights and moments came without a word."""
+    path = tmp_path / "bot.dshq"
+    for seed, name in ((1, "bot.dshq"), (1 if same else 2, "other.dshq")):
+        with Standing("ball", hidden_sizes=(8,), seed=seed) as trainer:
+            saved(trainer, 3, **MOMENTS)
+            trainer.save(tmp_path / name)
+    with Standing(path) as trainer:
+        shutil.copy(tmp_path / "other.dshq", path)
+        trainer.start()
+        assert trainer.stands[0].job["resume"] == (str(path) if same else None)
 
 
 class Turning(threading.Condition):

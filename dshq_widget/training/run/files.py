@@ -48,7 +48,9 @@ class RunFiles:
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
-        self._seen: tuple[int, ...] | None = None  # as that file was when another run could write it
+        self.coming: str | None = None
+        """A file that takes the place of that one soon."""
+        self._seen: tuple[Any, ...] | None = None  # as that file was when another run could write it
         self._awaited: dict[str, bool] = {}  # files that somebody waits for, and whether the learner has written them
         self._late: set[str] = set()
         self._claim: claims.Claim | None = None
@@ -68,7 +70,7 @@ class RunFiles:
             self._claim = claims.Claim(place, idle, lock, leave)
         except OSError:  # whoever writes there hears why that is not possible
             return
-        if before is not None and self.resume and _seen(self.resume) != self._seen:
+        if before is not None and self.resume and not self._is_as_seen(self.resume):
             self.resume = None  # another run's by now
 
     def leave(self, newest: PolicyVersion, needed: bool) -> None:
@@ -92,7 +94,7 @@ class RunFiles:
             from dshq_widget.training.saved_runs import Run
 
             try:
-                self._folder = Run(self._keep_in, self._name, self.resume) if self._keep_in else Scratch()
+                self._folder = Run(self._keep_in, self._name, self.resume, self.coming) if self._keep_in else Scratch()
             except OSError as error:
                 self._warn(
                     f"this run will be lost when the kernel ends: cannot write to {self._keep_in} ({error.strerror})"
@@ -188,11 +190,31 @@ class RunFiles:
         self._seen = None if path is None else _seen(path)
 
     def to_resume(self) -> str | None:
-        """`resume`, if the file still exists, and is no other run's."""
-        if self.resume is None or (now := _seen(self.resume)) is None:
+        """`resume`, if the file still exists, and is no other run's by now."""
+        if self.resume is None or not os.path.exists(self.resume):
             return None
-        own = self._claim is None or self._claim.held
-        return self.resume if own or now == self._seen else None
+        return self.resume if self._is_mine(self.resume) or self._is_as_seen(self.resume) else None
+
+    @property
+    def taken(self) -> bool:
+        """Whether the file to continue from is another run's by now."""
+        return self.resume is not None and os.path.exists(self.resume) and self.to_resume() is None
+
+    def _is_mine(self, path: str) -> bool:
+        """Whether nobody but this run writes that file."""
+        place = self.log_dir / AUTOSAVE_NAME if self.log_dir else self._autosave
+        if place is None and self._folder is not None:
+            place = self._folder.path / AUTOSAVE_NAME
+        if place is None or (self._claim is not None and not self._claim.held):
+            return False
+        mine = [place, place.with_name(LOADED_NAME)]
+        return self._is_spare(path) or os.path.realpath(path) in map(os.path.realpath, mine)
+
+    def _is_as_seen(self, path: str) -> bool:
+        """Whether a file is as it was seen last, if only in what it has: somebody may have copied it."""
+        if self._seen is None or (now := _seen(path)) is None:
+            return False
+        return now == self._seen or (now[-1] != "" and now[-1] == self._seen[-1])
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
         """What the file to continue from holds, if it can be read and is of that policy's network."""
@@ -280,10 +302,10 @@ class RunFiles:
             folder.close()
 
 
-def _seen(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+def _seen(path: str | os.PathLike[str]) -> tuple[Any, ...] | None:
     """What another file in the place of this one, or later writing, would change; None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, checkpoint.digest_of(path)

@@ -132,15 +132,17 @@ class RunParts:
                 return
             self._closed = True
             saves = self.status.status in ("training", "stopping")
-            if saves and (self.files.stays or not self.algorithm.plays_alone):
-                self.control.stop(self.files.autosave, ABANDON_SECONDS)
-                self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
-            self.control.abandon()
-            newest = self.latest.newest()
-            self.latest.release()
-            if self.status.status in RUNNING:
-                self.status.set("stopped", "closed")
-            self.files.close(newest, not self.algorithm.plays_alone)
+            try:
+                if saves and (self.files.stays or not self.algorithm.plays_alone):
+                    self.control.stop(self.files.autosave, ABANDON_SECONDS)
+                    self.changed.wait_for(lambda: self.control.processes is None, self.control.patience)
+            finally:
+                self.control.abandon()
+                newest = self.latest.newest()
+                self.latest.release()
+                if self.status.status in RUNNING:
+                    self.status.set("stopped", "closed")
+                self.files.close(newest, not self.algorithm.plays_alone)
 
     def _undrawn(self, why: str) -> None:
         with self.lock:

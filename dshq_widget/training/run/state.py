@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -164,15 +166,39 @@ class RunState:
         except (OSError, ValueError) as error:
             arrived.unlink(missing_ok=True)
             raise CheckpointError(f"cannot load {name!r}: {error}") from error
-        if kept:
-            self._replaced.append(kept)
         self.forget()
         self.adopt(saved, self._files.take(arrived))
         if ladder.resolve(name):
             name = name.partition(":")[2]
             self._rung = name, saved.version
-        where = f"; the previous training is saved in {kept}{self._files.until}" if kept else ""
-        self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
+        self._status.set("stopped", f"playing {name}, version {saved.version}{self._said_of(kept)}")
+
+    def resume(self, saved: Checkpoint, path: Path) -> None:
+        """Continue the run of a file with its settings; what was learned until now is kept in another one. Raises
+        CheckpointError, and changes nothing, if that is not possible.
+        """
+        self.check(saved, path.name)
+        self._config.algorithm.check_file(saved, path.name)
+        own = self._files.to_resume()
+        is_own = own is not None and os.path.realpath(own) == os.path.realpath(path)
+        kept, self._files.coming = None, str(path)
+        copy.copy(self._config).take(saved, path.name)  # raises before anything is kept
+        if not (is_own and saved.version == self._latest.newest().version):
+            try:
+                kept = self._set_aside(self._files.free_name(REPLACED))
+            except OSError as error:
+                raise CheckpointError(f"cannot continue from {path.name!r}: {reason_of(error)}") from error
+        self._config.take(saved, path.name)
+        self.forget()
+        self.adopt(saved, path)
+        self._status.set("stopped", f"at version {saved.version} of the saved run{self._said_of(kept)}")
+
+    def _said_of(self, kept: Path | None) -> str:
+        """The end of a sentence about what was learned before."""
+        if kept is None:
+            return ""
+        self._replaced.append(kept)
+        return f"; the previous training is saved in {kept}{self._files.until}"
 
     def expect(self, saved: Checkpoint, name: str) -> None:
         """Load this under its name once the learner that runs has ended."""
@@ -298,10 +324,10 @@ class RunState:
     def _untrained(self, newest: PolicyVersion) -> Checkpoint:
         """A policy of which there is no more than its network. Raises CheckpointError if it was trained."""
         if newest.trained:
-            raise CheckpointError(
-                f"of version {newest.version} there is no more than a stand-in, since there is no file of "
-                f"{self._config.algorithm.name}'s learner"
-            )
+            why = f"there is no file of {self._config.algorithm.name}'s learner"
+            if self._files.taken:
+                why = f"{self._files.resume} is another run's by now"
+            raise CheckpointError(f"of version {newest.version} there is no more than a stand-in, since {why}")
         return self.checkpoint(newest, {})
 
     def take_back(self) -> None:
