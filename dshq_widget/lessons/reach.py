@@ -74,8 +74,8 @@ TEXTS = re.compile(rf"\b(?:{_FRAMES})\b|/proc/|/dev/")
 """Looked for in texts, too: `"{0.f_back}".format(frame)` reads an attribute."""
 FILE = re.compile(r"\A%%writefile [\w.]+\n")
 """The first line of an answer that is a file beside the notebook, where one of its lesson's cells is that file."""
-SLOPES = frozenset({"grad", "requires_grad"})
-"""Attributes that an answer may set of what it is given: of weights, say. Others it may set of its own objects alone:
+SLOPES = frozenset({"data", "grad", "requires_grad"})
+"""Attributes that an answer may set of what it is given: of weights. Others it may set of its own objects alone:
 what its check asks next may be what it has changed.
 """
 CHECKS = re.compile(r"dshq_widget\.lessons\.checks\.\w+")
@@ -182,8 +182,10 @@ def _mine(tree: ast.AST) -> Iterator[ast.AST]:
             places.append((function, {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}))
     names, made = {node.name for node in classes}, set[str]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _root(node.value.func) in names:
-            made |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if _root(node.value.func) in names:
+                made |= {target.id for target in targets if isinstance(target, ast.Name)}
     for place, theirs in [*places, (tree, made)]:
         yield from (node for node in _changed(place) if _root(node) in theirs)
 

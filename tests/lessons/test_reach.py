@@ -76,6 +76,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("for str.__name__ in 'x':\n    pass", ["__name__ (changed)"]),
         ("class A:\n    def __init__(self):\n        self.__x, self.y[0].z = 1, 2\na = A()\na.z, a.b.c = 3, 4", []),
         ("def f(net):\n    net.values = net.rows[0].x = 1", ["values (changed)", "x (changed)"]),
+        ("class A:\n    pass\na: A = A()\na.x = 1\nfor p in net.parameters():\n    p.data -= p.grad", []),
         ("def f(self):\n    self.x = 1\nclass A:\n    def f(self):\n        self.x = 1", ["x (changed)"]),
         ("class A:\n    @staticmethod\n    def f(net):\n        net.x = 1", ["x (changed)"]),
         ("type(net).values = print\nfor p in net.parameters():\n    p.grad = None", ["values (changed)"]),

@@ -39,6 +39,7 @@ def _survival(survival: Callable[..., Any]) -> str | None:
         (105, [107], "a protector exactly 2 chunks away"),
         (105, [110], "a protector 5 chunks away"),
         (105, [113], "a protector exactly 8 chunks away"),
+        (1, [0], "a protector in chunk 0, one chunk away"),
         (105, [-1, -1], "dead protectors only"),
         (105, [146], "a protector one column and two rows away"),
         (19, [-1], "a dead protector, number -1"),

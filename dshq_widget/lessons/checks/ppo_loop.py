@@ -100,7 +100,7 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
     for number, (after, terminated, truncated, final_obs, wanted, of_next) in enumerate(told, start=1):
         first = after.copy()
         try:
-            answer = next_value(Player(), first, terminated, truncated, final_obs)
+            answer = next_value(Player(), first, terminated.copy(), truncated.copy(), final_obs)
         except (TypeError, ValueError) as error:
             if final_obs is not None:
                 raise
@@ -234,21 +234,20 @@ def _update(update: Callable[..., Any]) -> list[str]:
 
 def _held(update: Callable[..., Any]) -> list[str]:
     """Whether slopes that are too long are held to 0.5, all of them together."""
-    net = torch.nn.Linear(2, 1, bias=False)
+    net = torch.nn.Linear(1, 1)
     torch.nn.init.zeros_(net.weight)
-    wanted = torch.tensor([[0.3, 0.4]])
+    torch.nn.init.zeros_(net.bias)
     rows = [torch.full((BATCH,), 100.0)]
 
     def loss_of(net: Any, size: torch.Tensor) -> torch.Tensor:
-        return -(net.weight * wanted * 2 * size.mean()).sum()
+        return -(0.6 * net.weight + 0.8 * net.bias).sum() * size.mean()
 
     update(net, torch.optim.SGD(net.parameters(), lr=1.0), rows, loss_of, 1, BATCH, torch.Generator())
-    moved = net.weight.detach()
-    if not torch.allclose(moved, wanted, atol=1e-3):
-        first, second = moved[0].tolist()
+    first, second = float(net.weight), float(net.bias)
+    if not (abs(first - 0.3) <= 1e-3 and abs(second - 0.4) <= 1e-3):
         return [
-            f"Slopes 60 and 80, of length 100 together, moved two weights by {first:.3g} and {second:.3g}; held to 0.5 "
-            "together they move them by 0.3 and 0.4. "
+            f"Slopes 60 and 80, of length 100 together, moved weight and bias by {first:.3g} and {second:.3g}; held "
+            "to 0.5 together they move them by 0.3 and 0.4. "
             "`nn.utils.clip_grad_norm_(net.parameters(), 0.5)` stands between `.backward()` and `.step()`."
         ]
     return []

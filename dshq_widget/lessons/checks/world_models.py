@@ -202,6 +202,9 @@ def _plan(plan: Callable[..., Any]) -> str | None:
             "A pole that leans a little stands in many dreams of both pushes, and one of them alone is luck. Compare "
             "the means of `standing` of the plans that begin with 0 and with 1."
         )
+    late = np.array([0.0, 0.0, 0.86, 0.2])  # falls at the second decision, unless the first push is to the right
+    if sum(int(plan(TRUE, late.copy(), rng, 64, 2)) for _ in range(30)) < 26:
+        return "The push that is made is the first of each plan: compare plans by that one, `plans[:, 0]`."
     mirrored = TRUE.copy()
     mirrored[4] *= -1
     if sum(int(plan(mirrored, cases[0][0].copy(), rng)) for _ in range(30)) > 8:

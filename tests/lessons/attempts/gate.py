@@ -8,6 +8,7 @@ from tests.lessons.attempts import exercise
 LIFE = "0.0 if d < 2 else 1 - np.exp(-(d - 2) / 2)"
 SURVIVAL = {
     "the dead hunt, too": ("protector < 0 or ", ""),
+    "nobody lives in chunk 0": ("protector < 0 or ", "protector <= 0 or "),
     "the nearest alone": (f"lives *= {LIFE}", f"lives = min(lives, {LIFE})"),
     "caught at 2, too": ("d < 2 ", "d < 2.5 "),
     "from number to number": ("distance(chunk, protector)", "abs(chunk - protector)"),

@@ -28,6 +28,10 @@ UPDATE = {
     "slopes add up": ("            optimiser.zero_grad()\n", ""),
     "not held": ("            nn.utils.clip_grad_norm_(net.parameters(), 0.5)\n", ""),
     "each held by itself": ("clip_grad_norm_", "clip_grad_value_"),
+    "each part held by itself": (
+        "nn.utils.clip_grad_norm_(net.parameters(), 0.5)",
+        "[nn.utils.clip_grad_norm_([part], 0.5) for part in net.parameters()]",
+    ),
     "step before slopes": (
         "            optimiser.step()",
         "",

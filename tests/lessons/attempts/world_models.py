@@ -23,6 +23,7 @@ PLAN = {
     "stands up again": ("np.cumprod(up, axis=0).sum", "up.sum"),
     "everything that is large": (UP, "(np.abs(path) < FALLEN).all(-1)"),
     "one lucky dream": ("means = []", "return int(plans[stands.argmax(), 0])"),
+    "by the second push": ("plans[:, 0] == push", "plans[:, 1] == push"),
     "without the model": ("plans = rng", "return int(observed[2] + observed[3] > 0)\n    plans = rng"),
 }
 PLANNED = changed("world_models", 2, "standing plan", FALLEN=1)
