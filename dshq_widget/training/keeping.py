@@ -50,6 +50,7 @@ class Keeping(Callbacks):
         except checkpoint.CheckpointError as error:
             raise checkpoint.CheckpointError(f"cannot save {str(target)!r}: {error}") from None
         saved = checkpoint.save(target, whole)
+        run.files.saved(saved)
         if whole.version != newest.version:
             late = f"the learner did not write version {newest.version} within {STOP_SECONDS:g} s"
             gone = f"of version {newest.version} there is no more than a stand-in"

@@ -492,6 +492,31 @@ def test_a_file_that_is_another_runs_by_now_is_not_continued_from(tmp_path, same
         assert trainer.stands[0].job["resume"] == (str(path) if same else None)
 
 
+@pytest.mark.parametrize("trains", [False, True])
+def test_a_run_that_is_saved_where_it_came_from_goes_on_from_there(tmp_path, trains):
+    path = tmp_path / "bot.dshq"
+    with Standing("ball", hidden_sizes=(8,)) as trainer:
+        saved(trainer, 3, **MOMENTS)
+        trainer.save(path)
+    with Standing(path) as trainer:
+        trainer.set_hyper(learning_rate=0.125)
+        if trains:
+            trainer.start()
+            (stand,) = trainer.stands
+            stand.trains()
+            saving = beside(lambda: trainer.save(path))
+            until(lambda: stand.sent)
+            stand.saves(trainer, stand.sent[-1]["path"], **MOMENTS)
+            until(lambda: saving)
+            trainer.stop()
+            stand.ends(KILLED)
+        trainer.save(path)
+        trainer.start()
+        assert trainer.stands[-1].job["resume"] == str(path)
+        kept = checkpoint.load(path)
+        assert kept.state["adam_step"] == 3 and kept.config["learning_rate"] == 0.125
+
+
 class Turning(threading.Condition):
     """Whenever nobody holds the lock a run has just ended and the next one begins; the fifth look sees the end."""
 

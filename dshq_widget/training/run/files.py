@@ -137,6 +137,11 @@ class RunFiles:
         elif path == str(self.autosave()) or self._is_spare(path):
             self.resume, self._left, self._seen = path, None, _seen(path)
 
+    def saved(self, target: Path) -> None:
+        """This run was written there: if that is the file to continue from, it still is."""
+        if self.resume is not None and os.path.realpath(self.resume) == os.path.realpath(target):
+            self._seen = _seen(target)
+
     def _is_spare(self, path: str | None) -> bool:
         return self._beside is not None and path == str(self._beside.path / SPARE_NAME)
 
@@ -154,6 +159,8 @@ class RunFiles:
             wait(lambda: self._awaited[beside])
         finally:
             arrived = self._take_saved(beside, target)
+        if arrived:
+            self.saved(target)
         return arrived
 
     def _take_saved(self, beside: str, target: Path) -> bool:
