@@ -13,6 +13,7 @@ import importlib
 import re
 import symtable
 import types
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -29,7 +30,11 @@ OF_NUMPY = frozenset({"numpy.fft", "numpy.linalg", "numpy.random", "numpy.typing
 """Its modules that an answer may import."""
 OF_OTHERS = {
     "gymnasium": ("spaces", "wrappers"),
-    "torch": ("distributions", "fft", "linalg", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "special"),
+    "torch": (
+        *("autograd", "cuda", "distributions", "distributions.categorical", "distributions.normal", "fft", "linalg"),
+        *("nn", "nn.functional", "nn.init", "nn.parameter", "nn.utils", "nn.utils.rnn", "optim", "random", "special"),
+        *("utils", "utils.data"),
+    ),
 }
 """Modules of others that an answer may import where its lesson imports them."""
 _BUILTINS = (
@@ -37,8 +42,8 @@ _BUILTINS = (
     "setattr|vars"
 )
 _FRAMES = (
-    "_exit|_getframe|ag_frame|cr_frame|currentframe|f_back|f_globals|f_locals|get_objects|get_referrers|gi_frame|"
-    "setprofile|settrace|tb_frame|tb_next|walk_stack|walk_tb"
+    r"_exit|_getframe|\w\w_code|\w\w_frame|co_\w+|currentframe|f_back|f_globals|f_locals|get_objects|get_referrers|"
+    "setprofile|settrace|tb_next|walk_stack|walk_tb"
 )
 _MODULES = (  # other modules know them by these names
     "asyncio|builtins|contextlib|ctypes|ctypeslib|f2py|functools|gc|importlib|imported|inspect|io|multiprocessing|"
@@ -80,6 +85,7 @@ what its check asks next may be what it has changed.
 """
 CHECKS = re.compile(r"dshq_widget\.lessons\.checks\.\w+")
 """A module that knows the answers: a lesson may take claims or results from there."""
+NOTHING = object()
 _PRIVATE = re.compile(r"_(?!_)\w*")
 """Parts of a module that are not for its users."""
 
@@ -109,7 +115,7 @@ def reached(answer: str, lesson: list[str], before: list[str] | None = None) -> 
     found |= {name for name in _words(tree) if re.fullmatch(_SPECIAL, name)}
     changed = {node.attr for node in _changed(tree)} - found
     found |= {f"{name} (changed)" for name in changed if _DUNDER.fullmatch(name)}
-    found |= {f"{name} (in a class)" for name in _held(tree)}
+    found |= {f"{name} (in a class)" for name in _held(tree)} | set(_of_class(tree))
     private = {name for names in _bound([tree]) for name in names if _MANGLED.fullmatch(name)}
     found |= {f"{name} (imported)" for name in private}
     return sorted(found | set(_taken(tree, given, own, earlier, allowed)))
@@ -172,21 +178,53 @@ def _classes(tree: ast.AST) -> list[ast.ClassDef]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
+def _methods(classes: list[ast.ClassDef]) -> Iterator[ast.FunctionDef]:
+    """Those that are called on something."""
+    for function in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
+        if not {"staticmethod", "classmethod"} & set(map(_root, function.decorator_list)):
+            yield function
+
+
+def _of_class(tree: ast.AST) -> Iterator[str]:
+    """Methods of its own that a source takes from their class, to call them on whatever it likes; a class may take
+    `__init__` from one that it is made of.
+    """
+    classes = _classes(tree)
+    names, methods, open_to = {node.name for node in classes}, {one.name for one in _methods(classes)}, set[ast.AST]()
+    for node in classes:
+        bases = set(map(_root, node.bases))
+        open_to |= {part for part in _takes(node) if part.attr == "__init__" and _root(part) in bases}
+    for taken in _takes(tree):
+        value = taken.value
+        of_type = isinstance(value, ast.Call) and _root(value.func) == "type"
+        of_class = of_type or (isinstance(value, ast.Name) and value.id in names)
+        if of_class and taken.attr in methods and taken not in open_to:
+            yield f"{ast.unparse(taken)} (of the class)"
+
+
+def _takes(tree: ast.AST) -> Iterator[ast.Attribute]:
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+
+
 def _mine(tree: ast.AST) -> Iterator[ast.AST]:
     """The attributes that a source may set: in a method of its own of what that is called on, and of what is made of a
-    class of its own.
+    class of its own, where nothing else has that name.
     """
-    classes, places = _classes(tree), list[tuple[ast.AST, Set[str]]]()
-    for function in (part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)):
-        if "staticmethod" not in map(_root, function.decorator_list):
-            places.append((function, {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}))
-    names, made = {node.name for node in classes}, set[str]()
+    classes, made, bound = _classes(tree), Counter[str](), Counter[str]()
+    places: list[tuple[ast.AST, Set[str]]] = []
+    for function in _methods(classes):
+        places.append((function, {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}))
+    names = {node.name for node in classes}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if _root(node.value.func) in names:
-                made |= {target.id for target in targets if isinstance(target, ast.Name)}
-    for place, theirs in [*places, (tree, made)]:
+            if isinstance(node.value.func, ast.Name) and node.value.func.id in names:
+                made.update(target.id for target in targets if isinstance(target, ast.Name))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] += 1
+        elif isinstance(node, ast.arg):
+            bound[node.arg] += 1
+    for place, theirs in [*places, (tree, {name for name in made if made[name] == bound[name]})]:
         yield from (node for node in _changed(place) if _root(node) in theirs)
 
 
@@ -239,7 +277,13 @@ def _taken(
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     changed = set(_changed(tree))
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-    mine = set(_mine(tree))
+    mine, named = set(_mine(tree)), set[int]()
+    for line in tree.body:  # `F = torch.nn.functional` is as good as an import
+        if isinstance(line, ast.Assign) and all(isinstance(target, ast.Name) for target in line.targets):
+            path = _path(line.value, known)
+            if path and border.way(path) == ([], True):
+                known |= {target.id: path for target in line.targets if isinstance(target, ast.Name)}
+                named.add(id(line.value))
     for node in nodes:
         if not (path := _path(node, known)):
             if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or node in mine):
@@ -249,7 +293,7 @@ def _taken(
         yield from astray
         if node in changed:
             yield f"{path} (changed)"
-        if is_module and not astray and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
+        if is_module and not astray and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot | named:
             yield f"{path} (as a whole)"
 
 
@@ -277,7 +321,7 @@ class _Border:
                 return [so_far], False
             if isinstance(found, types.ModuleType):
                 found = _part(found, name, so_far)
-                if found is None and so_far.startswith("numpy."):
+                if found is NOTHING and so_far.startswith("numpy."):
                     return [so_far], False
                 if isinstance(found, types.ModuleType) and not self._is_open(so_far, found):
                     return [so_far], False
@@ -293,15 +337,15 @@ class _Border:
 
 
 def _part(module: types.ModuleType, name: str, path: str) -> Any:
-    """What a module has by that name, None for nothing; a module of this package also where nobody has imported it."""
+    """What a module has by that name, or NOTHING; a module of this package also where nobody has imported it."""
     if module is np:
-        return vars(np).get(name)  # what it makes when asked for, it warns about
+        return vars(np).get(name, NOTHING)  # what it makes when asked for, it warns about
     with contextlib.suppress(AttributeError, ImportError):
         return getattr(module, name)
     if path.startswith(f"{OURS}."):
         with contextlib.suppress(ImportError):
             return importlib.import_module(path)
-    return None
+    return NOTHING
 
 
 def _bound(trees: list[ast.Module]) -> tuple[dict[str, str], dict[str, str]]:

@@ -28,7 +28,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("import numpy.lib as found\nfound.x", ["numpy.lib"]),
         ("np.ma.core.operator.attrgetter('x')(np)", ["numpy (as a whole)", "numpy.ma", "operator"]),
         ("np.random._pickle, np.random.mtrand", ["numpy.random._pickle", "numpy.random.mtrand"]),
-        ("r = np.random\nm = np", ["numpy (as a whole)", "numpy.random (as a whole)"]),
+        ("r = [np.random]\nf(np)", ["numpy (as a whole)", "numpy.random (as a whole)"]),
         ("np.allclose = lambda *a, **k: True", ["numpy.allclose (changed)"]),
         ("del np.random.default_rng", ["numpy.random.default_rng (changed)"]),
         ("np.load('a'), np.savez_compressed('a'), np.ones(1).dump('a')", ["dump", "load", "savez_compressed"]),
@@ -58,7 +58,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("class A:\n    try:\n        1 / 0\n    except ArithmeticError as __hash__:\n        pass", ["__hash__"]),
         ("plots.matplotlib.numpy.ma.masked, plots.np.ma", ["dshq_widget.lessons.plots.matplotlib", "matplotlib", "np"]),
         ("plots.re.enum.bltns, plots.figure()", ["dshq_widget.lessons.plots.re"]),
-        ("p = plots\np.re.enum.bltns", ["dshq_widget.lessons.plots (as a whole)"]),
+        ("p = plots\np.re.enum.bltns", ["dshq_widget.lessons.plots.re"]),
         ("import dataclasses as d\nd.re.enum.bltns.tuple, d.field", ["dataclasses.re"]),
         ("from dataclasses import copy as c", ["dataclasses.copy"]),
         ("import typing\nc = typing.collections\nc._sys.modules", ["typing.collections"]),
@@ -77,6 +77,21 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("class A:\n    def __init__(self):\n        self.__x, self.y[0].z = 1, 2\na = A()\na.z, a.b.c = 3, 4", []),
         ("def f(net):\n    net.values = net.rows[0].x = 1", ["values (changed)", "x (changed)"]),
         ("class A:\n    pass\na: A = A()\na.x = 1\nfor p in net.parameters():\n    p.data -= p.grad", []),
+        ("class A:\n    pass\na = A()\na = thing\na.x = 1", ["x (changed)"]),
+        (
+            "class A:\n    def f(self):\n        self.x = 1\nA.f(thing), type(A()).f",
+            ["A.f (of the class)", "type(A()).f (of the class)"],
+        ),
+        ("class A:\n    @staticmethod\n    def f(x):\n        return x\nA.f(1), A().f(1)", []),
+        (
+            "class A:\n    def __init__(self):\n        self.x = 1\n"
+            "class B(A):\n    def __init__(self):\n        A.__init__(self)",
+            [],
+        ),
+        ("def f():\n    yield 1\nf().gi_code.replace(co_names=())", ["co_names", "gi_code"]),
+        ("np.newaxis, np.pi\nr = np.random\nr.default_rng(1), r.seed", []),
+        ("r = np.random\nr.seed = r.mtrand", ["numpy.random.mtrand", "numpy.random.seed (changed)"]),
+        ("class A:\n    r = np.random\nA.r.mtrand", ["numpy.random (as a whole)"]),
         ("def f(self):\n    self.x = 1\nclass A:\n    def f(self):\n        self.x = 1", ["x (changed)"]),
         ("class A:\n    @staticmethod\n    def f(net):\n        net.x = 1", ["x (changed)"]),
         ("type(net).values = print\nfor p in net.parameters():\n    p.grad = None", ["values (changed)"]),
@@ -108,12 +123,14 @@ def test_a_name_that_was_imported_before_stands_for_the_same():
 def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_made_of():
     answer = "import torch.nn.functional as F, torch.nn as nn\nfrom torch.optim import Adam\nF.relu, nn.Linear"
     assert reached(answer, ["import torch"]) == []
-    answer = "import torch.utils.cpp_extension\nimport torch.nn as nn\ng = nn\nnn.Linear = 1"
+    answer = "import torch.utils.cpp_extension\nimport torch.nn as nn\ng = [nn]\nnn.Linear = 1"
     assert reached(answer, ["import torch"]) == [
-        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils", "torch.utils.cpp_extension"),
+        *("torch.nn (as a whole)", "torch.nn.Linear (changed)", "torch.utils.cpp_extension"),
     ]
     answer = "torch.hub.re, torch.nn.functional.math, torch.onnx, torch.Tensor.add, torch.nn.utils.clip_grad_norm_"
     assert reached(answer, ["import torch"]) == ["torch.hub", "torch.nn.functional.math", "torch.onnx"]
+    answer = "nn = torch.nn\nF = nn.functional\nF.relu, torch.cuda.is_available(), F.importlib"
+    assert reached(answer, ["import torch"]) == ["importlib", "torch.nn.functional.importlib"]
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)

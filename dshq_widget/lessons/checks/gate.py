@@ -51,7 +51,8 @@ def _survival(survival: Callable[..., Any]) -> str | None:
         (0, [], "no protector at all"),
     ):
         given = np.array(protectors, np.int64)
-        answer, wanted = survival(chunk, given.copy()), float(components.survival(chunk, given))
+        wanted = float(components.survival(chunk, given))
+        answer = survival(chunk, given.copy())
         if np.shape(answer) != ():
             return f"`survival` gives one number; got shape {np.shape(answer)}."
         if not abs(float(answer) - wanted) <= 1e-6:
@@ -75,8 +76,11 @@ def judged(some: dict[str, NDArray[Any]], **settings: Any) -> tuple[NDArray[Any]
 def _expected(expected: Callable[..., Any]) -> str | None:
     some = parts()
     some["capacity"][:] = 1.0
-    answer, (wanted, _) = expected({name: values.copy() for name, values in some.items()}), judged(some)
-    answer = np.asarray(answer, float)
+    (wanted, _), (of_others, _) = (
+        judged(some),
+        judged(some, survival_weight=0.7, disruption_weight=0.2, location_weight=0.3),
+    )
+    answer = np.asarray(expected({name: values.copy() for name, values in some.items()}), float)
     if answer.shape != wanted.shape:
         return f"{len(wanted)} proposals have {len(wanted)} expected rewards; got shape {answer.shape}."
     if not np.allclose(answer, wanted):
@@ -87,11 +91,7 @@ def _expected(expected: Callable[..., Any]) -> str | None:
         if np.allclose(answer, wanted - 0.6):
             return "That is minus the threshold already; `signal` does that."
         return f"The first proposal should be expected to bring {wanted[0]:.4f}; yours says {answer[0]:.4f}."
-    other, (wanted, _) = (
-        np.asarray(expected(some, 0.7, 0.2, 0.3), float),
-        judged(some, survival_weight=0.7, disruption_weight=0.2, location_weight=0.3),
-    )
-    if not np.allclose(other, wanted):
+    if not np.allclose(np.asarray(expected(some, 0.7, 0.2, 0.3), float), of_others):
         return "Right for the usual weights, wrong for others: are they written into it?"
     return None
 
@@ -134,11 +134,8 @@ def _rewards(training_rewards: Callable[..., Any]) -> str | None:
     batch = np.zeros(5, RECORD)
     batch["gate_signal"], batch["actual_reward"], batch["was_executed"] = signals, actual, sent
     for weights in ((), (0.5, 0.5), (1.0, 0.0)):
-        answer, wanted = (
-            training_rewards(signals.copy(), actual.copy(), sent.copy(), *weights),
-            rewards_of(batch, *weights),
-        )
-        answer = np.asarray(answer, float)
+        wanted = rewards_of(batch, *weights)
+        answer = np.asarray(training_rewards(signals.copy(), actual.copy(), sent.copy(), *weights), float)
         if answer.shape != wanted.shape:
             return f"Five proposals have five rewards; got shape {answer.shape}."
         if np.allclose(answer, wanted):

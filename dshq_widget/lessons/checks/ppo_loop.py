@@ -243,7 +243,7 @@ def _held(update: Callable[..., Any]) -> list[str]:
         return -(0.6 * net.weight + 0.8 * net.bias).sum() * size.mean()
 
     update(net, torch.optim.SGD(net.parameters(), lr=1.0), rows, loss_of, 1, BATCH, torch.Generator())
-    first, second = float(net.weight), float(net.bias)
+    first, second = net.weight.item(), net.bias.item()
     if not (abs(first - 0.3) <= 1e-3 and abs(second - 0.4) <= 1e-3):
         return [
             f"Slopes 60 and 80, of length 100 together, moved weight and bias by {first:.3g} and {second:.3g}; held "
