@@ -375,11 +375,12 @@ class Run:
 
     def autosave(self) -> None:
         """Write the run's own file; where that fails, and nothing else would have what was learned, the spare one.
-        Their folders are made again where somebody has removed them, as whoever cleans a temporary folder does.
+        A temporary folder is made again where somebody has cleaned it.
         """
         for path in filter(None, (self.job["autosave"], self.job.get("spare"))):
-            with contextlib.suppress(OSError):  # it is there, or `save` says why not
-                os.mkdir(os.path.dirname(path), 0o700)
+            if path == self.job.get("temporary"):
+                with contextlib.suppress(OSError):  # it is there, or `save` says why not
+                    os.mkdir(os.path.dirname(path), 0o700)
             if self.save(path):
                 return
 

@@ -313,7 +313,7 @@ class _Border:
         so_far, *names = path.split(".")
         found: Any = None
         if so_far in self._roots:
-            with contextlib.suppress(ImportError):  # the lesson's own
+            with contextlib.suppress(Exception):  # the lesson's own, of a broken installation, say
                 found = importlib.import_module(so_far)
         for name in names:
             so_far += f".{name}"
@@ -340,10 +340,10 @@ def _part(module: types.ModuleType, name: str, path: str) -> Any:
     """What a module has by that name, or NOTHING; a module of this package also where nobody has imported it."""
     if module is np:
         return vars(np).get(name, NOTHING)  # what it makes when asked for, it warns about
-    with contextlib.suppress(AttributeError, ImportError):
+    with contextlib.suppress(Exception):
         return getattr(module, name)
     if path.startswith(f"{OURS}."):
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             return importlib.import_module(path)
     return NOTHING
 

@@ -115,8 +115,9 @@ class Callbacks(Readings):
         return NewMetrics(function, name, watched, lambda: self.metrics, self._warned)
 
     def _warned(self, sentence: str) -> None:
-        with self._run.uninterrupted():
+        with self._run.uninterrupted() as changed:
             self._run.status.warn(sentence)
+            changed()
 
 
 def _named(function: Any) -> str:

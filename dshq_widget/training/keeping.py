@@ -133,10 +133,14 @@ class Keeping(Callbacks):
     def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
         An algorithm's own settings come from a file of that algorithm. What was learned until now is kept beside the
-        autosave. Raises CheckpointError, or RuntimeError while training runs; then nothing changes.
+        autosave, and a warning says where. Raises CheckpointError, ClaimError while another run writes there, or
+        RuntimeError while training runs; then nothing changes.
         """
         run = self._run
         with run.change():
             if run.control.processes is not None:
                 raise RuntimeError("training is running: call stop() first, then load the other run")
-            run.state.resume(checkpoint.load(path), atomic.absolute(path))
+            saved = checkpoint.load(path)
+            run.state.check_run(saved, os.path.basename(os.fspath(path)))
+            run.claim()
+            run.state.resume(saved, atomic.absolute(path))

@@ -176,8 +176,9 @@ class Trainer(Keeping):
         """Apply at once the settings that take effect at the next start. Running training is restarted and continues:
         paused if it is paused, until solved if that was requested. Without training nothing happens.
         """
-        with self._run.uninterrupted():
-            self._run.control.begin_again(self._run.files.autosave)
+        with self._run.uninterrupted() as changed:
+            if self._run.control.begin_again(self._run.files.autosave):
+                changed()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False if one still runs after `timeout` seconds."""
@@ -244,10 +245,11 @@ class Trainer(Keeping):
         self._change_scenes(self._run.scenes.clear)
 
     def _change_scenes(self, change: Callable[[], Changed]) -> Changed:
-        with self._run.uninterrupted():
-            changed = change()
+        with self._run.uninterrupted() as changed:
+            made = change()
             self._run.control.send({"type": "SCENES", "scenes": self._run.scenes.packed()})
-        return changed
+            changed()
+        return made
 
     def wait(
         self,

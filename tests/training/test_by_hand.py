@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import os
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from dshq_widget.env.batch import compiled
+from dshq_widget.files.claims import ClaimError
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training import keeping
@@ -457,15 +459,67 @@ def test_a_run_that_is_resumed_takes_the_place_of_no_other(tmp_path, unsaved):
             trainer.stands[-1].publishes(trainer, 8)
             trainer.stop()
             trainer.stands[-1].ends(KILLED)
+        warnings: list[str] = []
+        trainer.on_warning(warnings.append)
         trainer.resume_from(path)
         kept = tmp_path / "log" / "replaced.dshq"
         assert trainer.version == 3 and trainer._run.files.to_resume() == str(path)
-        assert trainer.status_text.endswith(f"at version 3 of the saved run; the previous training is saved in {kept}")
+        assert warnings == [f"another run is resumed; the previous training is saved in {kept}"]
         was = checkpoint.load(kept)
         assert was.version == (8 if unsaved else 7) and was.config["learning_rate"] == 0.5
         assert unsaved or was.state["adam_step"] == 3
-        trainer.load(path)
-        assert (tmp_path / "log" / "replaced.dshq").exists()
+
+
+def test_a_folder_that_another_run_has_is_left_alone_by_resume(tmp_path):
+    """That one's file was moved, and it was back at its beginning when its learner died."""
+    with (
+        Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as first,
+        Standing("ball", hidden_sizes=(8,), log_dir=tmp_path / "log") as second,
+    ):
+        saved(second, 3)
+        path = second.save(tmp_path / "other.dshq")
+        saved(first, 7)
+        first.start()
+        with pytest.raises(ClaimError):
+            second.resume_from(path)
+        assert checkpoint.version_of(tmp_path / "log" / "autosave.dshq") == 7
+        assert second.version == 3
+        first.stop()
+        first.stands[-1].ends()
+
+
+def test_what_two_runs_with_files_in_one_folder_load_is_not_mixed(tmp_path):
+    """The one trained what the other had loaded."""
+    for version in (1, 2):
+        with Standing("ball", hidden_sizes=(8,), seed=version) as made:
+            saved(made, version)
+            made.save(tmp_path / f"{version}.dshq")
+    how = [{"hidden_sizes": (8,), "autosave": tmp_path / f"{name}.dshq"} for name in "ab"]
+    with Standing("ball", **how[0]) as first, Standing("ball", **how[1]) as second:
+        first.load(tmp_path / "1.dshq")
+        second.load(tmp_path / "2.dshq")
+        first.start()
+        assert checkpoint.load(first.stands[0].job["resume"]).version == 1
+        assert (tmp_path / "a-loaded.dshq").exists() and (tmp_path / "b-loaded.dshq").exists()
+
+
+def test_what_changes_nothing_tells_nobody(trainer):
+    """Two listeners that each stop training called each other without end."""
+    called = []
+
+    def stops():
+        called.append(trainer.status)
+        trainer.stop()
+
+    for listener in (stops, lambda: stops()):
+        trainer.on_change(listener)
+    trainer.set_hyper(learning_rate=0.125)
+    until(lambda: trainer._run.listeners._thread is None)
+    assert 2 <= len(called) < 10
+    trainer.close()
+    trainer.close()
+    until(lambda: trainer._run.listeners._thread is None)
+    assert len(called) < 20
 
 
 def test_a_run_that_goes_on_from_its_own_file_keeps_nothing_beside_it(tmp_path):
@@ -490,6 +544,30 @@ def test_a_file_that_is_another_runs_by_now_is_not_continued_from(tmp_path, same
         shutil.copy(tmp_path / "other.dshq", path)
         trainer.start()
         assert trainer.stands[0].job["resume"] == (str(path) if same else None)
+
+
+def test_nor_from_its_own_folder_before_that_is_claimed(tmp_path):
+    """Another trainer had its turn there meanwhile, and is closed."""
+    log = tmp_path / "log"
+    with Standing("ball", hidden_sizes=(8,), log_dir=log) as made:
+        saved(made, 3, **MOMENTS)
+    with Standing("ball", resume=log / "autosave.dshq", log_dir=log) as trainer:
+        with Standing("ball", hidden_sizes=(8,), log_dir=log, seed=2) as other:
+            saved(other, 3, **MOMENTS)
+        trainer.start()
+        assert trainer.stands[0].job["resume"] is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="of rights that Windows does not have")
+def test_a_file_that_nobody_may_read_is_still_ones_own(tmp_path):
+    path = tmp_path / "bot.dshq"
+    with Standing("ball", hidden_sizes=(8,)) as trainer:
+        saved(trainer, 3, **MOMENTS)
+        trainer.save(path)
+    with Standing(path) as trainer:
+        path.chmod(0)
+        trainer.start()
+        assert trainer.stands[0].job["resume"] == str(path)
 
 
 @pytest.mark.parametrize("trains", [False, True])

@@ -120,11 +120,14 @@ class RunControl:
             self.processes.stop(patience)
         return False
 
-    def begin_again(self, autosave: Callable[[], Path]) -> None:
-        """Let a run that is going begin once more from where it is: with the same end, and paused if it is."""
-        held = self._status.held
-        if self._status.going and self.stop(autosave):
+    def begin_again(self, autosave: Callable[[], Path]) -> bool:
+        """Let a run that is going begin once more from where it is: with the same end, and paused if it is. Whether one
+        was going.
+        """
+        going, held = self._status.going, self._status.held
+        if going and self.stop(autosave):
             self._begin(held=held)
+        return going
 
     def abandon(self) -> None:
         """Ask the processes to stop and ignore their messages from now on. Returns at once."""

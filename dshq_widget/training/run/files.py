@@ -65,12 +65,11 @@ class RunFiles:
         place = self._autosave if self.log_dir is None else self.log_dir / AUTOSAVE_NAME
         if place is None or (self._claim is not None and self._claim.held):
             return
-        before = self._claim
         try:
             self._claim = claims.Claim(place, idle, lock, leave)
         except OSError:  # whoever writes there hears why that is not possible
             return
-        if before is not None and self.resume and not self._is_as_seen(self.resume):
+        if self.resume and not self._is_as_seen(self.resume):
             self.resume = None  # another run's by now
 
     def leave(self, newest: PolicyVersion, needed: bool) -> None:
@@ -113,6 +112,15 @@ class RunFiles:
     def until(self) -> str:
         """How long files beside the autosave stay, as the end of a sentence: "" for as long as nobody removes them."""
         return "" if self.stays else " until this trainer is closed"
+
+    @property
+    def temporary(self) -> str | None:
+        """What a learner may write in a temporary folder, which somebody may have cleaned by then; None for nothing."""
+        from dshq_widget.runtime.scratch import Scratch
+
+        if isinstance(self._folder, Scratch):
+            return str(self._folder.path / AUTOSAVE_NAME)
+        return None if self._beside is None else str(self._beside.path / SPARE_NAME)
 
     def spare(self) -> str | None:
         """A file for what a learner cannot write into its autosave, in a temporary folder; None if the autosave is in
@@ -210,18 +218,17 @@ class RunFiles:
     def _is_mine(self, path: str) -> bool:
         """Whether nobody but this run writes that file."""
         place = self.log_dir / AUTOSAVE_NAME if self.log_dir else self._autosave
-        if place is None and self._folder is not None:
-            place = self._folder.path / AUTOSAVE_NAME
-        if place is None or (self._claim is not None and not self._claim.held):
-            return False
-        mine = [place, place.with_name(LOADED_NAME)]
+        if place is not None:
+            mine = [place, _beside(place, LOADED_NAME)] if self._claim is not None and self._claim.held else []
+        else:
+            mine = [] if self._folder is None else [self._folder.path / name for name in (AUTOSAVE_NAME, LOADED_NAME)]
         return self._is_spare(path) or os.path.realpath(path) in map(os.path.realpath, mine)
 
     def _is_as_seen(self, path: str) -> bool:
         """Whether a file is as it was seen last, if only in what it has: somebody may have copied it."""
         if self._seen is None or (now := _seen(path)) is None:
             return False
-        return now == self._seen or (now[-1] != "" and now[-1] == self._seen[-1])
+        return now[:-1] == self._seen[:-1] or (now[-1] != "" and now[-1] == self._seen[-1])
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
         """What the file to continue from holds, if it can be read and is of that policy's network."""
@@ -278,14 +285,14 @@ class RunFiles:
         it the file to continue from.
         """
         try:
-            return checkpoint.save(self.autosave().with_name(ARRIVED_NAME), saved)
+            return checkpoint.save(_beside(self.autosave(), ARRIVED_NAME), saved)
         except OSError as error:  # there is no folder
             raise checkpoint.CheckpointError(f"cannot keep the loaded policy: {error}") from error
 
     def take(self, arrived: Path) -> Path:
         """The same file under the name of what was loaded, in the place of what was loaded before."""
         try:
-            return arrived.replace(arrived.with_name(LOADED_NAME))
+            return arrived.replace(_beside(self.autosave(), LOADED_NAME))
         except OSError:  # it continues from there as well
             return arrived
 
@@ -307,6 +314,11 @@ class RunFiles:
             self._claim.close()
         for folder in folders:
             folder.close()
+
+
+def _beside(autosave: Path, name: str) -> Path:
+    """A file of that name beside the autosave, for this run alone: in its folder may be other runs' autosaves."""
+    return autosave.with_name(name if autosave.name == AUTOSAVE_NAME else f"{autosave.stem}-{name}")
 
 
 def _seen(path: str | os.PathLike[str]) -> tuple[Any, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,20 +71,25 @@ class RunParts:
         return self.config.drill
 
     @contextlib.contextmanager
-    def uninterrupted(self) -> Iterator[None]:
-        """Change the parts in the block, and tell whoever listens. Ctrl-C comes after it: nothing is half changed."""
+    def uninterrupted(self) -> Iterator[Callable[[], None]]:
+        """Under the lock, and Ctrl-C comes after the block: nothing is half changed. The block calls what it is given
+        where it has changed something: whoever listens is told afterwards.
+        """
+        told = list[bool]()
         try:
             with self.lock, deferred():
-                yield
+                yield lambda: told.append(True)
         finally:
-            self.notify()
+            if told:
+                self.notify()
 
     @contextlib.contextmanager
     def change(self) -> Iterator[None]:
-        """The same. Raises RuntimeError after `close`."""
-        with self.uninterrupted():
+        """Change the parts in the block, under the same. Raises RuntimeError after `close`."""
+        with self.uninterrupted() as changed:
             self.check_open()
             yield
+            changed()
 
     def check_open(self) -> None:
         """Raises RuntimeError after `close`."""
@@ -111,8 +116,9 @@ class RunParts:
 
     def stop(self, seconds: float | None = None) -> None:
         """Stop training; see `Trainer.stop`."""
-        with self.uninterrupted():
-            self.control.stop(self.files.autosave, seconds)
+        with self.uninterrupted() as changed:
+            if self.control.stop(self.files.autosave, seconds):
+                changed()
 
     @contextlib.contextmanager
     def or_stop(self) -> Iterator[None]:
@@ -127,10 +133,11 @@ class RunParts:
         """End training and release everything; closing twice is fine. A learner that trains may write its file first,
         if that stays, or if nothing else has what it has learned: Ctrl-C waits those seconds, too.
         """
-        with self.uninterrupted():
+        with self.uninterrupted() as changed:
             if self._closed:
                 return
             self._closed = True
+            changed()
             saves = self.status.status in ("training", "stopping")
             try:
                 if saves and (self.files.stays or not self.algorithm.plays_alone):

@@ -177,12 +177,10 @@ class RunState:
         """Continue the run of a file with its settings; what was learned until now is kept in another one. Raises
         CheckpointError, and changes nothing, if that is not possible.
         """
-        self.check(saved, path.name)
-        self._config.algorithm.check_file(saved, path.name)
+        self.check_run(saved, path.name)
         own = self._files.to_resume()
         is_own = own is not None and os.path.realpath(own) == os.path.realpath(path)
         kept, self._files.coming = None, str(path)
-        copy.copy(self._config).take(saved, path.name)  # raises before anything is kept
         if not (is_own and saved.version == self._latest.newest().version):
             try:
                 kept = self._set_aside(self._files.free_name(REPLACED))
@@ -191,7 +189,15 @@ class RunState:
         self._config.take(saved, path.name)
         self.forget()
         self.adopt(saved, path)
-        self._status.set("stopped", f"at version {saved.version} of the saved run{self._said_of(kept)}")
+        self._status.set("stopped", f"at version {saved.version} of the saved run")
+        if kept:
+            self._status.warn(f"another run is resumed{self._said_of(kept)}")
+
+    def check_run(self, saved: Checkpoint, name: str) -> None:
+        """Raises CheckpointError, and changes nothing, unless `resume` can continue the run of a file called `name`."""
+        self.check(saved, name)
+        self._config.algorithm.check_file(saved, name)
+        copy.copy(self._config).take(saved, name)
 
     def _said_of(self, kept: Path | None) -> str:
         """The end of a sentence about what was learned before."""
@@ -237,6 +243,7 @@ class RunState:
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
             "spare": None if self._config.algorithm.plays_alone else self._files.spare(),
+            "temporary": self._files.temporary,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "updates": self.updates,
             "seconds": self._status.metrics.get("seconds", 0.0),
