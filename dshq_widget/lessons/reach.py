@@ -55,8 +55,12 @@ _FILES = (
     r"DataSource|dumps?|fromfile|fromregex|genfromtxt|hardlink_to|load\w*|memmap|open_memmap|save\w*|symlink_to|"
     "tofile|write_bytes"
 )
-_TEXTS_RUN = "ForwardRef|evaluate_forward_ref|get_type_hints|make_dataclass"
-"""What takes a text for code."""
+_TEXTS_RUN = r"ForwardRef|evaluate_forward_ref|get_attr|get_type_hints|make_dataclass|set_attr|\w+_wrapper_attr"
+"""What takes a text for code, or for an attribute's name."""
+OF_ITS_OWN = re.compile(r"_(?!_|asdict$|fields$|replace$)\w*|call(_async)?|evaluate")
+"""What an answer may take from its own objects alone, and from modules as their paths say: parts that are not for
+users, and what takes a text for code where it is another's (`_evaluate` of a type hint, `call` of Gymnasium).
+"""
 WRITES = "write_text"
 """What code for an exercise that is a file may take. It may make nothing of this package and of Gymnasium, which import
 what lies in the folder: somebody's text in quotes would run that nobody has read (afresh.py reads the file itself).
@@ -86,6 +90,8 @@ what its check asks next may be what it has changed.
 CHECKS = re.compile(r"dshq_widget\.lessons\.checks\.\w+")
 """A module that knows the answers: a lesson may take claims or results from there."""
 NOTHING = object()
+DEEPEST = 20
+"""Names in a path: each is looked up."""
 _PRIVATE = re.compile(r"_(?!_)\w*")
 """Parts of a module that are not for its users."""
 
@@ -206,9 +212,9 @@ def _takes(tree: ast.AST) -> Iterator[ast.Attribute]:
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
 
 
-def _mine(tree: ast.AST) -> Iterator[ast.AST]:
-    """The attributes that a source may set: in a method of its own of what that is called on, and of what is made of a
-    class of its own, where nothing else has that name.
+def _mine(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """The attributes of a source's own objects: in a method of its own, of what that is called on, and of what is made
+    of a class of its own, where nothing else has that name.
     """
     classes, made, bound = _classes(tree), Counter[str](), Counter[str]()
     places: list[tuple[ast.AST, Set[str]]] = []
@@ -225,7 +231,7 @@ def _mine(tree: ast.AST) -> Iterator[ast.AST]:
         elif isinstance(node, ast.arg):
             bound[node.arg] += 1
     for place, theirs in [*places, (tree, {name for name in made if made[name] == bound[name]})]:
-        yield from (node for node in _changed(place) if _root(node) in theirs)
+        yield from (node for node in _takes(place) if _root(node) in theirs)
 
 
 def _root(node: ast.expr) -> str:
@@ -288,6 +294,12 @@ def _taken(
         if not (path := _path(node, known)):
             if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or node in mine):
                 yield f"{node.attr} (changed)"
+            elif (
+                isinstance(node, ast.Attribute)
+                and OF_ITS_OWN.fullmatch(node.attr)
+                and not (node in mine and isinstance(node.value, ast.Name))
+            ):
+                yield node.attr
             continue
         astray, is_module = border.way(path)
         yield from astray
@@ -311,6 +323,8 @@ class _Border:
         whether the path is a module itself.
         """
         so_far, *names = path.split(".")
+        if len(names) > DEEPEST:
+            return [f"{path[:40]}..."], False
         found: Any = None
         if so_far in self._roots:
             with contextlib.suppress(Exception):  # the lesson's own, of a broken installation, say
@@ -321,7 +335,7 @@ class _Border:
                 return [so_far], False
             if isinstance(found, types.ModuleType):
                 found = _part(found, name, so_far)
-                if found is NOTHING and so_far.startswith("numpy."):
+                if found is NOTHING:  # whose error hands the module on
                     return [so_far], False
                 if isinstance(found, types.ModuleType) and not self._is_open(so_far, found):
                     return [so_far], False
