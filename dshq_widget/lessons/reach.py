@@ -193,7 +193,8 @@ def _mine(tree: ast.AST) -> Iterator[ast.Attribute]:
     classes, made, bound = _classes(tree), Counter[str](), Counter[str]()
     places: list[tuple[ast.AST, Set[str]]] = []
     for function in _methods(classes):
-        places.append((function, {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}))
+        first = {one.arg for one in [*function.args.posonlyargs, *function.args.args][:1]}
+        places.append((function, first - _set_in(function)))
     names = {node.name for node in classes}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
@@ -206,6 +207,10 @@ def _mine(tree: ast.AST) -> Iterator[ast.Attribute]:
             bound[node.arg] += 1
     for place, theirs in [*places, (tree, {name for name in made if made[name] == bound[name]})]:
         yield from (node for node in _takes(place) if _root(node) in theirs)
+
+
+def _set_in(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
 
 
 def _root(node: ast.expr) -> str:

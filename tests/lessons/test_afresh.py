@@ -230,10 +230,11 @@ def test_the_answers_of_a_lesson_are_not_among_what_it_takes_from_its_check():
     cells = [source for _, source in afresh._cells("experiment")]
     checks = "dshq_widget.lessons.checks.experiment"
     (said,) = missing("experiment", ["from dshq_widget.lessons.checks import experiment\nband = experiment.reference"])
-    assert said == f"the answer ended with AttributeError: module '{checks}' has no attribute 'reference'"
+    assert said == f"{afresh.READ}: it names {checks}.reference"
     assert reached("band = experiment._reference", cells) == [f"{checks}._reference"]
     assert reached(f"from {checks} import _HOLDS as holds", cells) == [f"{checks}._HOLDS"]
-    assert reached("known = experiment", cells) == [f"{checks} (as a whole)"]
+    assert reached("known = [experiment]", cells) == [f"{checks} (as a whole)"]
+    assert reached("known = experiment\nknown._HOLDS", cells) == [f"{checks}._HOLDS"]
     assert not any(isinstance(part, bool) for claim in experiment.CLAIMS.values() for part in claim)
 
 

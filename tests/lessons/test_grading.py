@@ -176,7 +176,7 @@ def test_a_cell_from_another_assignment_is_one_beside_the_answers(tmp_path):
 TWICE = """
 class A:
     def f(self):
-        self.done = True  # reach.py takes what it is called on for an A
+        self.done = True
 class Oops(Exception):
     def __str__(self):
         A.f(type(check("bandit")))
@@ -184,7 +184,13 @@ class Oops(Exception):
 """
 
 
-def test_an_error_of_an_answers_own_says_itself_and_changes_nothing():
+@pytest.fixture
+def unread(monkeypatch):
+    """Whatever an answer names, it runs: what it changes is put back all the same."""
+    monkeypatch.setattr(afresh, "reached", lambda *_: [])
+
+
+def test_an_error_of_an_answers_own_says_itself_and_changes_nothing(unread):
     """It gave the points of all other answers: what it changed while it was asked what it says was not put back."""
     wrong = ["def choose(values, epsilon, chance):\n    return 0", "regret = bounds = lambda *a, **k: 0"]
     lacks = afresh.missing("bandit", [f"{TWICE}\nraise Oops", *wrong])
@@ -193,8 +199,8 @@ def test_an_error_of_an_answers_own_says_itself_and_changes_nothing():
     assert len(lacks) == 3 and all(lacks)
 
 
-def test_what_a_lessons_own_cell_calls_changes_nothing():
-    sets = "class A:\n    def f(self):\n        self.done = True\n"  # reach.py takes what it is called on for an A
+def test_what_a_lessons_own_cell_calls_changes_nothing(unread):
+    sets = "class A:\n    def f(self):\n        self.done = True\n"
     right = answers(LESSONS["bandit"])[0].replace("reward):\n", "reward):\n    A.f(type(check('bandit')))\n")
     assert "A.f(type" in right
     estimate = f"{sets}\n{right}"
@@ -207,7 +213,7 @@ def test_what_a_lessons_own_cell_calls_changes_nothing():
     assert first == "" and all(others)
 
 
-def test_what_is_missing_is_taken_from_no_verdict_that_an_answer_has_changed():
+def test_what_is_missing_is_taken_from_no_verdict_that_an_answer_has_changed(unread):
     lacks = """class A:
     def f(self):
         self.missing = property(lambda verdict: (), lambda verdict, value: None)

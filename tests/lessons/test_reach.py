@@ -109,6 +109,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("r = np.random\nr.seed = r.mtrand", ["numpy.random.mtrand", "numpy.random.seed (changed)"]),
         ("class A:\n    r = np.random\nA.r.mtrand", ["numpy.random (as a whole)"]),
         ("def f(self):\n    self.x = 1\nclass A:\n    def f(self):\n        self.x = 1", ["x (changed)"]),
+        ("class A:\n    def f(self, net):\n        self = net\n        self.x = 1", ["x (changed)"]),
         ("class A:\n    @staticmethod\n    def f(net):\n        net.x = 1", ["x (changed)"]),
         ("type(net).values = print\nfor p in net.parameters():\n    p.grad = None", ["values (changed)"]),
         ("if __name__ == '__main__':\n    print('__init__')", []),
