@@ -48,8 +48,7 @@ class RunFiles:
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
-        self.coming: str | None = None
-        """A file that takes the place of that one soon."""
+        self._coming: str | None = None  # a file that takes the place of that one soon
         self._seen: tuple[Any, ...] | None = None  # as that file was when another run could write it
         self._awaited: dict[str, bool] = {}  # files that somebody waits for, and whether the learner has written them
         self._late: set[str] = set()
@@ -93,7 +92,7 @@ class RunFiles:
             from dshq_widget.training.saved_runs import Run
 
             try:
-                self._folder = Run(self._keep_in, self._name, self.resume, self.coming) if self._keep_in else Scratch()
+                self._folder = Run(self._keep_in, self._name, self.resume, self._coming) if self._keep_in else Scratch()
             except OSError as error:
                 self._warn(
                     f"this run will be lost when the kernel ends: cannot write to {self._keep_in} ({error.strerror})"
@@ -198,6 +197,10 @@ class RunFiles:
     def _remove(path: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(path)
+
+    def expect(self, path: Path) -> None:
+        """The next learner is to continue from this file, if what there is now can be kept."""
+        self._coming = str(path)
 
     def continue_from(self, path: Path | None) -> None:
         """The next learner continues from this file; None: from no file."""

@@ -180,7 +180,8 @@ class RunState:
         self.check_run(saved, path.name)
         own = self._files.to_resume()
         is_own = own is not None and os.path.realpath(own) == os.path.realpath(path)
-        kept, self._files.coming = None, str(path)
+        kept = None
+        self._files.expect(path)
         if not (is_own and saved.version == self._latest.newest().version):
             try:
                 kept = self._set_aside(self._files.free_name(REPLACED))
