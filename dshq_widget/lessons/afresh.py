@@ -3,9 +3,9 @@
 A check runs where the answer is. In a notebook that is the student's own kernel, and one line in any cell, such as
 `lessons.check = ...`, gives full points. So the grader starts a process for the answers: it runs the cells of the
 package's own notebook with the answers in place of the exercises, and, after each answer, puts back what the answer has
-changed (guarded.py) before the check looks at it. An answer that reaches out of its lesson is not run (reach.py). Who
-reads the source of the checks still finds how to pass them, and what an answer does while its check calls it is not
-undone before that check has ended.
+changed (guarded.py) before the check looks at it. An answer that reaches out of its lesson is not run (reach.py). What
+it does while its check calls it is not undone before that check has ended; so the check then looks at the exercise as
+it was given, too, which it must not take for done. Who reads the source of the checks still finds how to pass them.
 
     python -m dshq_widget.lessons.afresh < ASKED     two lines: {"lesson": name, "answers": [source, ...]}, a secret
 """
@@ -53,6 +53,7 @@ LAST_PRINTED, LONGEST_LACK, LONGEST_RESULT = 300, 2000, 1 << 20
 """Bytes that are read of it; letters of what is said of one answer, whose error may say anything; bytes of all that."""
 READ = "somebody has to read it"
 """What is said of an answer that was not run begins so."""
+ANYTHING = f"{READ}: with it, its check is also done for the exercise as it was given"
 FOR_IPYTHON = re.compile(r"(?m)^\s*[%!?]|\?\s*$")
 """Lines that a notebook runs and Python does not: `%%time`, `!ls`, `np.add?`."""
 
@@ -191,10 +192,20 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         judgements.append((judgement := judged(*answer, **named))[0])
         return Verdict(*judgement)
 
+    def asked(code: types.CodeType, names: dict[str, Any]) -> tuple[str, ...] | str:
+        """What a check says is missing, or why it says nothing."""
+        judgements.clear()
+        try:
+            verdict = eval(code, names)
+        except BaseException as error:  # of a name that the answer does not have, for example
+            return f"the check ended with {said(error)}"
+        return judgements[0] if type(verdict) is Verdict and len(judgements) == 1 else "the check gave no verdict"
+
     importlib.import_module(lesson(name).checked_by)
     shell = InteractiveShell.instance()
     shell.automagic, shell.autocall = False, 0  # `sx [1]; sh <a` would be a shell's command, `a < b` is Python
-    left, found, given = list(answers), list[str](), dict[str, Any]()
+    left, found = list(answers), list[str]()
+    given, start = dict[str, Any](), dict[str, Any]()
     theirs = {made for tags, source in _cells(name) if "exercise" in tags for made in _made(source)}
     for tags, source in _cells(name):
         if len(found) == len(answers):
@@ -204,6 +215,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 shell.run_cell(source)
             else:
                 given |= _imported(source)
+                with guarded():
+                    start = _started(source, shell.user_ns)
             answer, beside = left.pop(0), {*os.listdir()}
             if not (FILE.match(answer) or _is_plain(answer, shell)):
                 found.append(f"{READ}: IPython runs something else than what stands there")
@@ -221,17 +234,13 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 continue
             with guarded():
                 shell.run_cell(ast.unparse(ast.Module(ast.parse(source).body[:-1], [])))
-            call = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
-            verdict, lack = None, "the check gave no verdict"
+            call: Any = ast.Expression(ast.parse(source).body[-1].value)  # type: ignore[attr-defined]
+            code, names = compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check})
             with guarded():  # the check calls what the answer has made
-                try:
-                    verdict = eval(compile(call, "<check>", "eval"), _names(shell.user_ns, {**given, "check": check}))
-                except BaseException as error:  # of a name that the answer does not have, for example
-                    lack = f"the check ended with {said(error)}"
-            if type(verdict) is Verdict and len(judgements) == 1:
-                lack = repr(Verdict(judgements[0], "")) if judgements[0] else ""
-            judgements.clear()
-            found.append(lack)
+                judgement = asked(code, names)
+                if judgement == () and start.keys() & set(code.co_names) and asked(code, {**names, **start}) == ():
+                    judgement = ANYTHING
+            found.append(judgement if isinstance(judgement, str) else repr(Verdict(judgement, "")) if judgement else "")
         else:
             before = dict(shell.user_ns)
             with guarded():  # the lesson may call what the answer has made
@@ -262,6 +271,13 @@ def _imported(source: str) -> dict[str, Any]:
     exec(compile(ast.Module(imports, []), "<exercise>", "exec"), found)  # the package's own lesson
     del found["__builtins__"]
     return found
+
+
+def _started(source: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """What an exercise makes as it was given, by name; `names` are those that are there by then."""
+    theirs = dict(names)
+    exec(compile(source, "<exercise>", "exec"), theirs)  # the package's own lesson
+    return {name: theirs[name] for name in _made(source) if name in theirs}
 
 
 def _made(source: str) -> set[str]:

@@ -213,6 +213,22 @@ def test_what_a_lessons_own_cell_calls_changes_nothing(unread):
     assert first == "" and all(others)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        "import builtins\n    builtins.tuple = lambda *_: ()",
+        "import numpy\n    numpy.isclose = numpy.allclose = lambda *_, **__: True",
+    ],
+    ids=["a built-in", "numpy"],
+)
+def test_a_check_that_takes_anything_for_done_is_read_by_somebody(unread, changes):
+    """By whatever way an answer changes what judges it: then the exercise as it was given is done, too."""
+    (lack,) = afresh.missing(
+        "bandit", [f"def estimate(estimates, counts, arm, reward):\n    {changes}\n    return 0.0"]
+    )
+    assert lack == afresh.ANYTHING
+
+
 def test_what_is_missing_is_taken_from_no_verdict_that_an_answer_has_changed(unread):
     lacks = """class A:
     def f(self):
