@@ -213,6 +213,7 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if "exercise" in tags:
             if source.startswith("%%"):  # the file that the answer changes
                 shell.run_cell(source)
+                start = {}
             else:
                 given |= _imported(source)
                 with guarded():
