@@ -29,10 +29,13 @@ class Console:
         page.on("pageerror", self._note_exception)
 
     def _note(self, message: ConsoleMessage) -> None:
-        counts = message.type == "error" or (message.type == "warning" and self._warnings in message.text)
-        if counts and not any(known.search(message.text) for known in self._harmless):
-            self.problems.append(message.text)
+        if message.type == "error" or (message.type == "warning" and self._warnings in message.text):
+            self._add(message.text)
 
     def _note_exception(self, error: Error) -> None:
         if not error.message.startswith(self._uncaught):
-            self.problems.append(f"uncaught: {error.message}\n{error.stack}")
+            self._add(f"uncaught: {error.message}\n{error.stack}")
+
+    def _add(self, text: str) -> None:
+        if not any(known.search(text) for known in self._harmless):
+            self.problems.append(text)
