@@ -34,7 +34,10 @@ _FILES = (
     r"DataSource|dumps?|fromfile|fromregex|genfromtxt|hardlink_to|load\w*|memmap|open_memmap|save\w*|symlink_to|"
     "tofile|write_bytes"
 )
-_TEXTS_RUN = r"ForwardRef|evaluate_forward_ref|get_attr|get_type_hints|make_dataclass|set_attr|\w+_wrapper_attr"
+_TEXTS_RUN = (
+    r"ForwardRef|evaluate_forward_ref|get_attr|get_type_hints|make_dataclass|rundocs|runstring|set_attr|"
+    r"\w+_wrapper_attr"
+)
 """What takes a text for code, or for an attribute's name."""
 OF_ITS_OWN = re.compile(r"_(?!_|asdict$|fields$|replace$)\w*|call(_async)?|evaluate")
 """What an answer may take from its own objects alone, and from modules as their paths say: parts that are not for
@@ -263,7 +266,8 @@ def _taken(
     changed = set(_changed(tree))
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     mine, named = set(_mine(tree)), set[int]()
-    for line in tree.body:  # `F = torch.nn.functional` is as good as an import
+    for line in (line for one in [*lesson, *before, tree] for line in one.body):
+        # `F = torch.nn.functional` is as good as an import
         if isinstance(line, ast.Assign) and all(isinstance(target, ast.Name) for target in line.targets):
             path = _path(line.value, known)
             if path and border.way(path) == ([], True):

@@ -133,6 +133,8 @@ def test_a_name_that_was_imported_before_stands_for_the_same():
     """By another answer, say: what it was of numpy's was changed there, and nobody saw it."""
     answer = "def f():\n    q.allclose = print\n    return q.zeros(2), table"
     assert reached(answer, BANDIT) == ["allclose (changed)"]
+    for alias in ("m = np", "k = np\nm = k"):
+        assert reached("m.testing.measure, m.pi", BANDIT, [alias]) == ["numpy.testing"]
     before = ["import numpy as q", "from dshq_widget.lessons import table", "no Python"]
     assert reached(answer, BANDIT, before) == ["dshq_widget.lessons.table", "numpy.allclose (changed)"]
 

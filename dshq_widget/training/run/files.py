@@ -48,6 +48,7 @@ class RunFiles:
         self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
+        self._gone: str | None = None  # the file that it was to be, and that was another run's at the claim
         self._coming: str | None = None  # a file that takes the place of that one soon
         self._seen: tuple[Any, ...] | None = None  # as that file was when another run could write it
         self._awaited: dict[str, bool] = {}  # files that somebody waits for, and whether the learner has written them
@@ -69,7 +70,7 @@ class RunFiles:
         except OSError:  # whoever writes there hears why that is not possible
             return
         if self.resume and not self._is_as_seen(self.resume):
-            self.resume = None  # another run's by now
+            self.resume, self._gone = None, self.resume
 
     def leave(self, newest: PolicyVersion, needed: bool) -> None:
         """Another run may write where this one's file is. What that has beside the newest policy can still be saved,
@@ -142,7 +143,7 @@ class RunFiles:
         if path in self._awaited:
             self._awaited[path] = True
         elif path == str(self.autosave()) or self._is_spare(path):
-            self.resume, self._left, self._seen = path, None, _seen(path)
+            self.resume, self._left, self._seen, self._gone = path, None, _seen(path), None
 
     def saved(self, target: Path) -> None:
         """This run was written there: if that is the file to continue from, it still is."""
@@ -204,7 +205,7 @@ class RunFiles:
 
     def continue_from(self, path: Path | None) -> None:
         """The next learner continues from this file; None: from no file."""
-        self.resume, self._left = None if path is None else str(path.resolve()), None
+        self.resume, self._left, self._gone = None if path is None else str(path.resolve()), None, None
         self._seen = None if path is None else _seen(path)
 
     def to_resume(self) -> str | None:
@@ -214,9 +215,11 @@ class RunFiles:
         return self.resume if self._is_mine(self.resume) or self._is_as_seen(self.resume) else None
 
     @property
-    def taken(self) -> bool:
-        """Whether the file to continue from is another run's by now."""
-        return self.resume is not None and os.path.exists(self.resume) and self.to_resume() is None
+    def taken(self) -> str | None:
+        """The file that was to be continued from, if it is another run's by now."""
+        if self.resume is not None and os.path.exists(self.resume) and self.to_resume() is None:
+            return self.resume
+        return self._gone
 
     def _is_mine(self, path: str) -> bool:
         """Whether nobody but this run writes that file."""

@@ -333,8 +333,8 @@ class RunState:
         """A policy of which there is no more than its network. Raises CheckpointError if it was trained."""
         if newest.trained:
             why = f"there is no file of {self._config.algorithm.name}'s learner"
-            if self._files.taken:
-                why = f"{self._files.resume} is another run's by now"
+            if taken := self._files.taken:
+                why = f"{taken} is another run's by now"
             raise CheckpointError(f"of version {newest.version} there is no more than a stand-in, since {why}")
         return self.checkpoint(newest, {})
 
