@@ -13,6 +13,7 @@ it was given, too, which it must not take for done. Who reads the source of the 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import json
 import os
@@ -216,7 +217,8 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
                 start = {}
             else:
                 given |= _imported(source)
-                with guarded():
+                start = {}
+                with guarded(), contextlib.suppress(Exception):  # what an earlier answer has taken away
                     start = _started(source, shell.user_ns)
             answer, beside = left.pop(0), {*os.listdir()}
             if not (FILE.match(answer) or _is_plain(answer, shell)):

@@ -21,7 +21,7 @@ _BUILTINS = (
     "setattr|vars"
 )
 _FRAMES = (
-    r"_exit|_getframe|\w\w_code|\w\w_frame|co_\w+|currentframe|f_back|f_globals|f_locals|get_objects|get_referrers|"
+    r"_exit|_getframe|(?:ag|cr|f|gi|tb)_(?:code|frame)|co_(?:code|consts|names|varnames)|currentframe|f_back|f_globals|f_locals|get_objects|get_referrers|"
     "setprofile|settrace|tb_next|walk_stack|walk_tb"
 )
 _MODULES = (  # other modules know them by these names
@@ -39,7 +39,7 @@ _TEXTS_RUN = (
     r"\w+_wrapper_attr"
 )
 """What takes a text for code, or for an attribute's name."""
-OF_ITS_OWN = re.compile(r"_(?!_|asdict$|fields$|replace$)\w*|call(_async)?|evaluate")
+OF_ITS_OWN = re.compile(r"_(?!_|asdict$|fields$|make$|replace$)\w*|call(_async)?|evaluate")
 """What an answer may take from its own objects alone, and from modules as their paths say: parts that are not for
 users, and what takes a text for code where it is another's (`_evaluate` of a type hint, `call` of Gymnasium).
 """
@@ -265,14 +265,7 @@ def _taken(
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     changed = set(_changed(tree))
     before_a_dot = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-    mine, named = set(_mine(tree)), set[int]()
-    for line in (line for one in [*lesson, *before, tree] for line in one.body):
-        # `F = torch.nn.functional` is as good as an import
-        if isinstance(line, ast.Assign) and all(isinstance(target, ast.Name) for target in line.targets):
-            path = _path(line.value, known)
-            if path and border.way(path) == ([], True):
-                known |= {target.id: path for target in line.targets if isinstance(target, ast.Name)}
-                named.add(id(line.value))
+    mine = set(_mine(tree))
     for node in nodes:
         if not (path := _path(node, known)):
             if node in changed and isinstance(node, ast.Attribute) and not (node.attr in SLOPES or node in mine):
@@ -288,7 +281,7 @@ def _taken(
         yield from astray
         if node in changed:
             yield f"{path} (changed)"
-        if is_module and not astray and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot | named:
+        if is_module and not astray and isinstance(node.ctx, ast.Load) and id(node) not in before_a_dot:
             yield f"{path} (as a whole)"
 
 

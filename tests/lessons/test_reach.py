@@ -28,7 +28,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
         ("import numpy.lib as found\nfound.x", ["numpy.lib"]),
         ("np.ma.core.operator.attrgetter('x')(np)", ["numpy (as a whole)", "numpy.ma", "operator"]),
         ("np.random._pickle, np.random.mtrand", ["numpy.random._pickle", "numpy.random.mtrand"]),
-        ("r = [np.random]\nf(np)", ["numpy (as a whole)", "numpy.random (as a whole)"]),
+        ("r = np.random\nf(np)", ["numpy (as a whole)", "numpy.random (as a whole)"]),
         ("np.allclose = lambda *a, **k: True", ["numpy.allclose (changed)"]),
         ("del np.random.default_rng", ["numpy.random.default_rng (changed)"]),
         ("np.load('a'), np.savez_compressed('a'), np.ones(1).dump('a')", ["dump", "load", "savez_compressed"]),
@@ -105,8 +105,8 @@ RIGHT, *_ = answers(LESSONS["bandit"])
             [],
         ),
         ("class A:\n    def f(self):\n        self.x._evaluate()", ["_evaluate"]),
-        ("np.newaxis, np.pi\nr = np.random\nr.default_rng(1), r.seed", []),
-        ("r = np.random\nr.seed = r.mtrand", ["numpy.random.mtrand", "numpy.random.seed (changed)"]),
+        ("np.newaxis, np.pi, Row._make, in_frame, my_code", []),
+        ("np.testing.runstring", ["numpy.testing", "runstring"]),
         ("class A:\n    r = np.random\nA.r.mtrand", ["numpy.random (as a whole)"]),
         ("def f(self):\n    self.x = 1\nclass A:\n    def f(self):\n        self.x = 1", ["x (changed)"]),
         ("class A:\n    def f(self, net):\n        self = net\n        self.x = 1", ["x (changed)"]),
@@ -133,8 +133,6 @@ def test_a_name_that_was_imported_before_stands_for_the_same():
     """By another answer, say: what it was of numpy's was changed there, and nobody saw it."""
     answer = "def f():\n    q.allclose = print\n    return q.zeros(2), table"
     assert reached(answer, BANDIT) == ["allclose (changed)"]
-    for alias in ("m = np", "k = np\nm = k"):
-        assert reached("m.testing.measure, m.pi", BANDIT, [alias]) == ["numpy.testing"]
     before = ["import numpy as q", "from dshq_widget.lessons import table", "no Python"]
     assert reached(answer, BANDIT, before) == ["dshq_widget.lessons.table", "numpy.allclose (changed)"]
 
@@ -148,7 +146,9 @@ def test_where_a_lesson_has_torch_its_answers_take_from_it_what_networks_are_mad
     ]
     answer = "torch.hub.re, torch.nn.functional.math, torch.onnx, torch.Tensor.add, torch.nn.utils.clip_grad_norm_"
     assert reached(answer, ["import torch"]) == ["torch.hub", "torch.nn.functional.math", "torch.onnx"]
-    answer = "nn = torch.nn\nF = nn.functional\nF.relu, torch.cuda.is_available(), F.importlib"
+    answer = (
+        "from torch import nn\nfrom torch.nn import functional as F\nF.relu, torch.cuda.is_available(), F.importlib"
+    )
     assert reached(answer, ["import torch"]) == ["importlib", "torch.nn.functional.importlib"]
 
 
