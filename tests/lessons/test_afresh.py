@@ -233,8 +233,7 @@ def test_the_answers_of_a_lesson_are_not_among_what_it_takes_from_its_check():
     assert said == f"{afresh.READ}: it names {checks}.reference"
     assert reached("band = experiment._reference", cells) == [f"{checks}._reference"]
     assert reached(f"from {checks} import _HOLDS as holds", cells) == [f"{checks}._HOLDS"]
-    assert reached("known = [experiment]", cells) == [f"{checks} (as a whole)"]
-    assert reached("known = experiment\nknown._HOLDS", cells) == [f"{checks}._HOLDS"]
+    assert reached("known = experiment", cells) == [f"{checks} (as a whole)"]
     assert not any(isinstance(part, bool) for claim in experiment.CLAIMS.values() for part in claim)
 
 

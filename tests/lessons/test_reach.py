@@ -61,7 +61,7 @@ RIGHT, *_ = answers(LESSONS["bandit"])
             ["dshq_widget.lessons.plots.matplotlib", "dshq_widget.lessons.plots.np", "matplotlib", "np"],
         ),
         ("plots.re.enum.bltns, plots.figure()", ["dshq_widget.lessons.plots.re"]),
-        ("p = plots\np.re.enum.bltns", ["dshq_widget.lessons.plots.re"]),
+        ("p = plots\np.re.enum.bltns", ["dshq_widget.lessons.plots (as a whole)"]),
         ("import dataclasses as d\nd.re.enum.bltns.tuple, d.field", ["dataclasses.re"]),
         ("from dataclasses import copy as c", ["dataclasses.copy"]),
         ("import typing\nc = typing.collections\nc._sys.modules", ["_sys", "typing.collections"]),
