@@ -237,9 +237,7 @@ def _held(tree: ast.AST) -> set[str]:
 
 def _changed(tree: ast.AST) -> Iterator[ast.Attribute]:
     """The attributes that a source sets or deletes."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            yield node
+    yield from (node for node in _takes(tree) if not isinstance(node.ctx, ast.Load))
 
 
 def _trees(sources: list[str]) -> list[ast.Module]:

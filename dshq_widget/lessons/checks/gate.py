@@ -76,10 +76,8 @@ def judged(some: dict[str, NDArray[Any]], **settings: Any) -> tuple[NDArray[Any]
 def _expected(expected: Callable[..., Any]) -> str | None:
     some = parts()
     some["capacity"][:] = 1.0
-    (wanted, _), (of_others, _) = (
-        judged(some),
-        judged(some, survival_weight=0.7, disruption_weight=0.2, location_weight=0.3),
-    )
+    wanted, _ = judged(some)
+    of_others, _ = judged(some, survival_weight=0.7, disruption_weight=0.2, location_weight=0.3)
     answer = np.asarray(expected({name: values.copy() for name, values in some.items()}), float)
     if answer.shape != wanted.shape:
         return f"{len(wanted)} proposals have {len(wanted)} expected rewards; got shape {answer.shape}."

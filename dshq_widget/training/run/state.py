@@ -174,10 +174,9 @@ class RunState:
         self._status.set("stopped", f"playing {name}, version {saved.version}{self._said_of(kept)}")
 
     def resume(self, saved: Checkpoint, path: Path) -> None:
-        """Continue the run of a file with its settings; what was learned until now is kept in another one. Raises
-        CheckpointError, and changes nothing, if that is not possible.
+        """Continue the run of a file that `check_run` has passed, with its settings; what was learned until now is kept
+        in another one. Raises CheckpointError, and changes nothing, if it cannot be.
         """
-        self.check_run(saved, path.name)
         own = self._files.to_resume()
         is_own = own is not None and os.path.realpath(own) == os.path.realpath(path)
         kept = None
