@@ -212,12 +212,11 @@ def _run(name: str, answers: Sequence[str]) -> list[str]:
         if len(found) == len(answers):
             break
         if "exercise" in tags:
+            start = {}
             if source.startswith("%%"):  # the file that the answer changes
                 shell.run_cell(source)
-                start = {}
             else:
                 given |= _imported(source)
-                start = {}
                 with guarded(), contextlib.suppress(Exception):  # what an earlier answer has taken away
                     start = _started(source, shell.user_ns)
             answer, beside = left.pop(0), {*os.listdir()}

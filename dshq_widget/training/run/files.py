@@ -232,9 +232,10 @@ class RunFiles:
 
     def _is_as_seen(self, path: str) -> bool:
         """Whether a file is as it was seen last, if only in what it has: somebody may have copied it."""
-        if self._seen is None or (now := _seen(path)) is None:
+        if self._seen is None or (now := _stat(path)) is None:
             return False
-        return now[:-1] == self._seen[:-1] or (now[-1] != "" and now[-1] == self._seen[-1])
+        *then, digest = self._seen
+        return [*now] == then or (digest != "" and checkpoint.digest_of(path) == digest)
 
     def held(self, newest: PolicyVersion) -> checkpoint.Checkpoint | None:
         """What the file to continue from holds, if it can be read and is of that policy's network."""
@@ -328,9 +329,15 @@ def _beside(autosave: Path, name: str) -> Path:
 
 
 def _seen(path: str | os.PathLike[str]) -> tuple[Any, ...] | None:
+    """`_stat` and the digest of what the file has; None if there is none."""
+    found = _stat(path)
+    return None if found is None else (*found, checkpoint.digest_of(path))
+
+
+def _stat(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
     """What another file in the place of this one, or later writing, would change; None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, checkpoint.digest_of(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,6 +1,7 @@
 """A run whose processes are played by the test: it reads the job, publishes policies and sends messages."""
 
 import os
+import threading
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from dshq_widget.runtime.supervisor import Exit
 from dshq_widget.training.trainer import Trainer
 
 ENDED = Exit(0, True, False, "", "", "")
+MOMENTS = {"adam_step": np.array(3, np.int64)}
+"""An optimiser's, to be known again."""
 KILLED = Exit(-9, False, False, "the learner was killed", "", "")
 
 
@@ -70,3 +73,28 @@ class Standing(Trainer):
     def _stand(self, *given):
         self.stands.append(Stand(*given))
         return self.stands[-1]
+
+
+def beside(work):
+    """What a call on a thread of its own returns or raises, in a list, once it has."""
+    found = []
+
+    def call():
+        try:
+            found.append(work())
+        except Exception as error:
+            found.append(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return found
+
+
+def saved(trainer, version, **state):
+    """A run that learned up to that version, and was saved as it stopped."""
+    trainer.start()
+    stand = trainer.stands[-1]
+    stand.trains()
+    stand.publishes(trainer, version)
+    trainer.stop()
+    stand.saves(trainer, stand.job["autosave"], **state)
+    stand.ends()
